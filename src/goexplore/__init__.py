@@ -1,0 +1,1 @@
+"""Go-Explore for hard-exploration problems."""

@@ -1,0 +1,21 @@
+"""The archive: entries, the tree of segments that holds their trajectories, and their storage."""
+
+from goexplore.archive._archive import Archive, Update
+from goexplore.archive._entries import AddStatus, Entry, Findings, Offer
+from goexplore.archive._scoreboard import UNKNOWN, Changes, Scoreboard, Standing
+from goexplore.archive._segments import Branch, SegmentTree
+
+__all__ = [
+    "UNKNOWN",
+    "AddStatus",
+    "Archive",
+    "Branch",
+    "Changes",
+    "Entry",
+    "Findings",
+    "Offer",
+    "Scoreboard",
+    "SegmentTree",
+    "Standing",
+    "Update",
+]

@@ -1,0 +1,60 @@
+"""What goes out of the archive to be explored from, and what comes back."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from goexplore.archive._scoreboard import Standing
+from goexplore.archive._segments import Branch
+from goexplore.cells import CellKey
+from goexplore.envs import Place
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One cell with the four pieces of metadata of paper section 2.1.5, as they are at this moment."""
+
+    number: int
+    cell: CellKey
+    standing: Standing
+    """Score and length of the trajectory."""
+    branch: Branch
+    """The end of the trajectory in the tree of segments."""
+    snapshot: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Offer:
+    """A visit to a cell that was new, or better than what was known when the exploration began."""
+
+    number: int
+    """The cell's entry, or UNKNOWN."""
+    cell: CellKey
+    offset: int
+    """Actions of the exploration that led here."""
+    standing: Standing
+    snapshot: bytes
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Findings:
+    """What one exploration brought back."""
+
+    actions: bytes
+    """One byte per training frame that led to a cell; the one that ended the episode is not among them."""
+    training_frames: int
+    """Training frames played, the one that ended the episode included."""
+    seen: array[int]
+    """Entries of the known cells that were passed through, once each."""
+    offers: tuple[Offer, ...]
+
+
+class AddStatus(Enum):
+    """What the archive made of an offer."""
+
+    NEW = auto()
+    IMPROVED = auto()
+    REJECTED = auto()

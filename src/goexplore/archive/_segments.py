@@ -1,0 +1,109 @@
+"""Trajectories as a tree of segments (the representation that paper appendix A.8 proposes)."""
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from goexplore.archive._byte_store import ByteStore
+
+ROOT = 0
+"""The segment of no actions at the initial state: where every trajectory begins."""
+
+
+class Branch(NamedTuple):
+    """A point in the tree: the trajectory up to `segment`, then its first `offset` actions."""
+
+    segment: int
+    offset: int
+
+
+START = Branch(ROOT, 0)
+
+
+class SegmentTree:
+    """Segments point to the branch that they grew from; nothing is ever copied.
+
+    A segment lives while something holds it: an entry, a child segment, or a running exploration. Segments
+    that nothing holds any more are collected at once. Numbers grow with age, also after `compact`, so that
+    the order of the living segments is a function of the search alone.
+    """
+
+    def __init__(self) -> None:
+        self._parents = array("i", [ROOT])
+        self._offsets = array("H", [0])
+        self._holds = array("i", [1])  # the root always lives
+        self._actions = ByteStore()
+        self._handles = array("i", [self._actions.put(b"")])
+        self._living = 1
+
+    def __len__(self) -> int:
+        """Return the number of living segments."""
+        return self._living
+
+    def add(self, parent: Branch, actions: bytes) -> int:
+        """Grow a segment from `parent`. It holds its parent; nothing holds it yet."""
+        self.hold(parent.segment)
+        self._parents.append(parent.segment)
+        self._offsets.append(parent.offset)
+        self._holds.append(0)
+        self._handles.append(self._actions.put(actions))
+        self._living += 1
+        return len(self._parents) - 1
+
+    def hold(self, segment: int) -> None:
+        """Keep a segment alive."""
+        self._holds[segment] += 1
+
+    def release(self, segment: int) -> None:
+        """Undo one `hold`; a segment that nothing holds any more is collected, and so on up the tree."""
+        self._holds[segment] -= 1
+        while self._holds[segment] == 0:
+            self._actions.discard(self._handles[segment])
+            self._handles[segment] = -1
+            self._living -= 1
+            segment = self._parents[segment]
+            self._holds[segment] -= 1
+
+    def trajectory(self, branch: Branch) -> bytes:
+        """Return all actions from the initial state to a branch."""
+        return b"".join(part for part in reversed(self.path(branch)))
+
+    def path(self, branch: Branch) -> Sequence[bytes]:
+        """Return the actions of each segment on the way, the last one first."""
+        parts = []
+        segment, offset = branch
+        while segment != ROOT:
+            parts.append(self._actions.get(self._handles[segment])[:offset])
+            segment, offset = self._parents[segment], self._offsets[segment]
+        return parts
+
+    def actions(self, segment: int) -> bytes:
+        """Return the actions of one segment."""
+        return self._actions.get(self._handles[segment])
+
+    def parent(self, segment: int) -> Branch:
+        """Return the branch that a segment grew from."""
+        return Branch(self._parents[segment], self._offsets[segment])
+
+    def living(self) -> list[int]:
+        """Return the numbers of all living segments, oldest first."""
+        return np.flatnonzero(np.frombuffer(self._handles, np.int32) >= 0).tolist()
+
+    @property
+    def worth_compacting(self) -> bool:
+        """Whether most numbers belong to segments that are gone."""
+        return len(self._parents) > 2 * self._living + 1024
+
+    def compact(self) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+        """Number the living segments anew, in the same order; return the new number of each old one."""
+        old = np.array(self.living())
+        renumbered = np.full(len(self._parents), -1, np.int32)
+        renumbered[old] = np.arange(len(old), dtype=np.int32)
+        parents = np.frombuffer(self._parents, np.int32)[old]
+        self._parents = array("i", renumbered[parents].tobytes())
+        self._offsets = array("H", np.frombuffer(self._offsets, np.uint16)[old].tobytes())
+        self._holds = array("i", np.frombuffer(self._holds, np.int32)[old].tobytes())
+        self._handles = array("i", np.frombuffer(self._handles, np.int32)[old].tobytes())
+        return renumbered

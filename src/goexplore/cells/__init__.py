@@ -1,0 +1,7 @@
+"""Cell representations: which states count as the same place."""
+
+from goexplore.cells._downscaled import DownscaledCells
+from goexplore.cells._function import FunctionCells
+from goexplore.cells._representation import CellKey, CellRepresentation
+
+__all__ = ["CellKey", "CellRepresentation", "DownscaledCells", "FunctionCells"]

@@ -1,0 +1,83 @@
+"""A user's own function as a cell representation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.cells._representation import CellKey
+from goexplore.envs import Place
+from goexplore.errors import ConfigError
+
+
+class FunctionCells:
+    """Cells from any function of the observation.
+
+    The function may return bytes, a string, a whole number, a boolean, a tuple or list of these, or a NumPy
+    array of whole numbers or booleans. Whatever it returns is the cell; None means that the episode is lost.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        """`function` maps an observation to a value that names its cell."""
+        self._function = function
+
+    def reset(self, observation: Any) -> CellKey:
+        """Return the cell of the first observation."""
+        cell = self.update(observation)
+        if cell is None:
+            raise ConfigError(
+                "expected a cell for the initial state, got None: "
+                "the cell function may return None only where an episode is lost"
+            )
+        return cell
+
+    def update(self, observation: Any) -> CellKey | None:
+        """Return the cell of an observation."""
+        value = self._function(observation)
+        return None if value is None else encode(value)
+
+    def state(self) -> bytes:
+        """Return nothing: a function tracks nothing."""
+        return b""
+
+    def restore(self, state: bytes) -> None:
+        """Nothing is tracked."""
+
+    def place(self) -> Place | None:
+        """Return None: a function tells cells, not places."""
+        return None
+
+    def columns(self, cells: Sequence[CellKey]) -> Mapping[str, NDArray[np.generic]]:
+        """Return the value that names each cell, as text where it is text."""
+        return {"cell_text": np.array([cell.decode("utf-8", "backslashreplace") for cell in cells], np.str_)}
+
+
+def encode(value: Any) -> CellKey:
+    """Return bytes that differ whenever values differ, and are the same in every process."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "iub":
+            raise _not_a_cell(value, f"an array of {value.dtype}")
+        return repr((value.shape, value.tolist())).encode()
+    return repr(_plain(value)).encode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (str, bytes)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_plain, value))
+    raise _not_a_cell(value, type(value).__name__)
+
+
+def _not_a_cell(value: Any, what: str) -> ConfigError:
+    return ConfigError(
+        "expected a cell made of whole numbers, booleans, strings or bytes, "
+        f"got {what} ({str(value)[:60]}): round or encode it in the cell function"
+    )

@@ -1,0 +1,135 @@
+"""Atari games on ale-py, without stochasticity (paper section 2.1.3)."""
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.envs._environment import NOWHERE, Place, Step
+from goexplore.envs._games import EpisodeEnd, facts, rom_name
+from goexplore.errors import ConfigError, SnapshotError
+
+
+class AtariEnv:
+    """One emulator. Observations are the screen as palette indices, 210 x 160 bytes.
+
+    The screen is the last raw frame of the training frame: no maximum over two frames. Palette indices cost
+    a tenth of what RGB or grey frames cost; `grey` turns them into grey levels where a cell needs these.
+    """
+
+    def __init__(
+        self,
+        *,
+        game: str,
+        frame_skip: int = 4,
+        full_action_set: bool = False,
+        episode_end: EpisodeEnd | None = None,
+    ) -> None:
+        """Load `game`. `episode_end` None means what the paper used for that game, else game over."""
+        import ale_py
+
+        rom = rom_name(game)
+        path = ale_py.roms.get_rom_path(rom)
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        if path is None or ale_py.ALEInterface.isSupportedROM(path) is None:
+            raise ConfigError(f"the emulator cannot play {rom!r} with one player: choose another game")
+        self._ale = ale = ale_py.ALEInterface()
+        # Set whatever has a default: defaults differ between ALE, Gymnasium ids and versions.
+        ale.setInt("frame_skip", frame_skip)
+        ale.setInt("random_seed", 0)
+        ale.setInt("max_num_frames_per_episode", 0)
+        ale.setFloat("repeat_action_probability", 0.0)
+        ale.setBool("color_averaging", False)
+        ale.loadROM(path)
+        ale.reset_game()
+        self._state_type = ale_py.ALEState
+        self._initial = ale.cloneState()
+        self._frame_skip = frame_skip
+        self._actions = ale.getLegalActionSet() if full_action_set else ale.getMinimalActionSet()
+        self._facts = facts(rom)
+        self._ends_at_life_loss = (episode_end or self._facts.episode_end) == "life-loss"
+        self._lives = ale.lives()
+        self._grey_of_index: NDArray[np.float32] = np.full(256, -1, np.float32)
+        self._learn_palette()
+        self._initial_screen: NDArray[np.uint8] = ale.getScreen().copy()
+        self._at_start = True
+
+    @property
+    def action_count(self) -> int:
+        """Actions of the game's minimal (or the full) set."""
+        return len(self._actions)
+
+    @property
+    def frame_skip(self) -> int:
+        """Game frames per training frame."""
+        return self._frame_skip
+
+    def reset(self) -> None:
+        """Go to the initial state. The emulator's own reset leaves counters running, so restore it."""
+        self._ale.restoreState(self._initial)
+        self._lives = self._ale.lives()
+        self._at_start = True
+
+    def step(self, action: int) -> Step:
+        """Play one training frame."""
+        ale = self._ale
+        self._at_start = False
+        reward = float(ale.act(self._actions[action]))
+        limit = self._facts.score_limit
+        if limit is not None and reward < -limit // 2:
+            reward += limit  # the score counter rolled over; the points were still won
+        if self._ends_at_life_loss:
+            lives = ale.lives()
+            lost = lives < self._lives
+            self._lives = lives
+            return Step(reward, lost or ale.game_over())
+        return Step(reward, ale.game_over())
+
+    def observation(self) -> NDArray[np.uint8]:
+        """Return the screen as palette indices: a view that the next step overwrites."""
+        screen: NDArray[np.uint8] = self._initial_screen if self._at_start else self._ale.getScreen()
+        return screen
+
+    def grey(self, indices: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Return the grey levels (0 to 255, as the emulator gives them) of palette indices on the screen.
+
+        The palette depends on the ROM's television standard, so it is learnt from the emulator whenever a
+        colour is seen for the first time.
+        """
+        grey = self._grey_of_index.take(indices)
+        if grey.size and grey.min() < 0:
+            self._learn_palette()
+            grey = self._grey_of_index.take(indices)
+        return grey
+
+    def _learn_palette(self) -> None:
+        self._grey_of_index[self._ale.getScreen()] = self._ale.getScreenGrayscale()
+
+    def place(self) -> Place:
+        """Return level and room as the game's memory has them, where they are known."""
+        room, level = self._facts.room_address, self._facts.level_address
+        if room is None:
+            return NOWHERE
+        ram = self._ale.getRAM()
+        return Place(0 if level is None else int(ram[level]), int(ram[room]))
+
+    def snapshot(self) -> bytes:
+        """Return the emulator's state; its unused random generator is left out by the emulator."""
+        return cast(bytes, self._ale.cloneState().__getstate__())
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go back to a state. Screen and memory are stale until the next step."""
+        state = self._state_type.__new__(self._state_type)
+        try:
+            state.__setstate__(cast(Any, snapshot))
+            self._ale.restoreState(state)
+        except SystemError as error:  # how the binding passes on the emulator's own exceptions
+            raise SnapshotError(
+                f"expected a state of this game and emulator version, got {len(snapshot)} bytes "
+                f"that the emulator refuses: resume with the versions in the run's config.json"
+            ) from error
+        self._lives = self._ale.lives()
+        self._at_start = False
+
+    def close(self) -> None:
+        """Nothing to free: the emulator goes with this object."""

@@ -1,0 +1,71 @@
+"""What Phase 1 asks of a simulator: reset, step, snapshot, restore (paper section 2.1.3)."""
+
+from typing import Any, NamedTuple, Protocol
+
+
+class Place(NamedTuple):
+    """Where a state lies on the game's map, for metrics, level weights and maps.
+
+    It is never part of a cell unless the cell representation itself read it from the pixels.
+    """
+
+    level: int
+    room: int
+
+
+NOWHERE = Place(-1, -1)
+"""The place of a state in an environment that has no map."""
+
+
+class Step(NamedTuple):
+    """What one training frame brought."""
+
+    reward: float
+    ended: bool
+    """Whether the episode ended (paper appendix A.2)."""
+
+
+class Environment(Protocol):
+    """A deterministic simulator that can be put back into an earlier state.
+
+    `restore(snapshot())` followed by the same actions must lead to the same rewards, observations and
+    snapshots, in this process and in any other.
+    """
+
+    @property
+    def action_count(self) -> int:
+        """Actions are the integers from 0 up to, not including, this."""
+        ...
+
+    @property
+    def frame_skip(self) -> int:
+        """Game frames that one `step` plays: the length of a training frame."""
+        ...
+
+    def reset(self) -> None:
+        """Go to the initial state: always the same one."""
+        ...
+
+    def step(self, action: int) -> Step:
+        """Play one training frame."""
+        ...
+
+    def observation(self) -> Any:
+        """Return what cells are computed from. Valid until the next `step`, stale right after `restore`."""
+        ...
+
+    def place(self) -> Place:
+        """Return the place of the current state, or `NOWHERE`. Stale right after `restore`."""
+        ...
+
+    def snapshot(self) -> bytes:
+        """Return the whole state of the simulator: equal states give equal bytes."""
+        ...
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go back to the state that `snapshot` returned."""
+        ...
+
+    def close(self) -> None:
+        """Free what the simulator holds."""
+        ...

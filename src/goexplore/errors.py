@@ -1,0 +1,28 @@
+"""Everything that goexplore raises on purpose.
+
+Each message says what was expected, what came, and what to do; the command line prints it as one line.
+"""
+
+
+class GoExploreError(Exception):
+    """Base of all errors that a user can cause and mend."""
+
+
+class ConfigError(GoExploreError):
+    """A setting that cannot be used: an unknown name, a number out of range, a mismatch on resume."""
+
+
+class RunDirectoryError(GoExploreError):
+    """A run directory that exists, is missing, is in use, or cannot be written."""
+
+
+class CheckpointError(GoExploreError):
+    """A checkpoint that is missing, corrupt, or from another version of the format."""
+
+
+class SnapshotError(GoExploreError):
+    """Snapshot bytes that this environment cannot restore."""
+
+
+class WorkerError(GoExploreError):
+    """A worker process that cannot be started or that failed with a Python exception."""

@@ -1,0 +1,86 @@
+"""One exploration: return to a cell, act from there, note what is new or better."""
+
+from array import array
+from dataclasses import dataclass
+from typing import Protocol
+
+from goexplore.archive import UNKNOWN, Entry, Findings, Offer, Scoreboard, Standing
+from goexplore.exploration._actions import ActionSource
+from goexplore.exploration._world import World
+from goexplore.random import SplitMix64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """An exploration to run: where from, and with which draws."""
+
+    start: Entry
+    """The entry as it was when it was chosen."""
+    random_state: int
+    """State of the stream that all draws of this exploration come from."""
+
+
+class Kernel(Protocol):
+    """Runs one exploration. Equal tasks and equal boards must give equal findings, on every kernel."""
+
+    def run(self, task: Task, board: Scoreboard) -> Findings:
+        """Explore, judging visits by `board`: what was known when the batch began."""
+        ...
+
+    def close(self) -> None:
+        """Free what the kernel holds."""
+        ...
+
+
+class PythonKernel:
+    """The reference kernel: any environment, any cells, any source of actions."""
+
+    def __init__(self, world: World, actions: ActionSource, *, training_frames: int = 100) -> None:
+        """Explore for up to `training_frames` (k in paper section 2.1.4)."""
+        self._world, self._actions, self._limit = world, actions, training_frames
+
+    def run(self, task: Task, board: Scoreboard) -> Findings:
+        """Explore from the task's entry until the limit or the end of the episode."""
+        world, start = self._world, task.start
+        world.restore(start.snapshot)
+        score, length = start.standing
+        best = {start.cell: start.standing}
+        numbers = {start.cell: start.number}
+        offers: dict[bytes, Offer] = {}
+        taken = bytearray()
+        played = 0
+        for action in self._actions.actions(world, SplitMix64(task.random_state), self._limit):
+            played += 1
+            reward, cell = world.step(action)
+            if cell is None:
+                break  # the action that ended the episode has no destination cell
+            taken.append(action)
+            score += reward
+            length += 1
+            if cell not in best:
+                numbers[cell] = number = board.find(cell)
+                known = board.standing(number) if number != UNKNOWN else None
+            else:
+                known = best[cell]
+            if known is None or score > known.score or (score == known.score and length < known.length):
+                best[cell] = standing = Standing(score, length)
+                offers[cell] = Offer(
+                    number=numbers[cell],
+                    cell=cell,
+                    offset=len(taken),
+                    standing=standing,
+                    snapshot=world.snapshot(),
+                    place=world.place(),
+                )
+            else:
+                best[cell] = known
+        return Findings(
+            actions=bytes(taken),
+            training_frames=played,
+            seen=array("i", (number for number in numbers.values() if number != UNKNOWN)),
+            offers=tuple(offers.values()),
+        )
+
+    def close(self) -> None:
+        """Close the world."""
+        self._world.close()

@@ -1,0 +1,135 @@
+"""Phase 1, explore until solved (paper section 2.1).
+
+- archive: one entry per cell found so far, at first the initial state alone
+- select: choose a batch of promising cells (2.1.2, `goexplore.selection`)
+- return: put the simulator back into the state of each cell (2.1.3, `World.restore`)
+- explore: act at random for k training frames (2.1.4, `Kernel.run`)
+- update: add cells that are new, replace trajectories that are worse (2.1.5, `Archive.update`)
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypeAlias
+
+from goexplore.archive import Archive, Update
+from goexplore.exploration._executor import Executor, SerialExecutor
+from goexplore.exploration._kernel import Task
+from goexplore.exploration._world import World
+from goexplore.random import SplitMix64, stream_state
+from goexplore.selection import Selection
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """How far a search has come."""
+
+    batches: int = 0
+    game_frames: int = 0
+    """Game frames played while exploring."""
+    game_frames_with_replay: int = 0
+    """Game frames if cells were returned to by replay instead of restore: hypothetical (appendix A.8)."""
+    seconds: float = 0.0
+    """Wall time spent searching, earlier sessions of a resumed run included."""
+    cells: int = 0
+    rooms: int = 0
+    """Places found, on all levels together; 0 where the environment has no map."""
+    level: int = -1
+    """The highest level reached; -1 where the environment has no map."""
+    best_score: float = 0.0
+    best_length: int = 0
+    """Training frames of the best trajectory."""
+
+
+StopRule: TypeAlias = Callable[[Status], bool]
+Callback: TypeAlias = Callable[["Search", Update], None]
+
+
+class Search:
+    """The loop of Phase 1, with every part given from outside.
+
+    One seed gives one archive, whatever the executor: exploration i of batch n draws from the stream of
+    (seed, n, i + 1), selection from (seed, n, 0), and findings are applied in the order of the tasks.
+    """
+
+    def __init__(
+        self,
+        *,
+        world: World,
+        selection: Selection,
+        executor: Executor | SerialExecutor,
+        archive: Archive | None = None,
+        status: Status | None = None,
+        batch_size: int = 100,
+        seed: int = 0,
+        callbacks: Iterable[Callback] = (),
+    ) -> None:
+        """`world` tells the initial state; the executor's kernels have worlds of their own.
+
+        Give the `archive` and `status` of an earlier search to go on with it.
+        """
+        self.archive = archive or Archive()
+        self.selection = selection
+        self.executor = executor
+        self._frame_skip = world.frame_skip
+        self._batch_size = batch_size
+        self._seed = seed
+        self._callbacks = tuple(callbacks)
+        if len(self.archive) == 0:
+            cell = world.reset()
+            self.archive.plant(cell, world.snapshot(), world.place())
+        everything = range(len(self.archive))
+        self.selection.refresh(self.archive, Update(added=everything, touched=set(everything)))
+        self.executor.start(self.archive.board)
+        self.status = self._look(status or Status())
+
+    def run(self, until: StopRule) -> Status:
+        """Explore, batch after batch, until the rule says stop.
+
+        An interrupt drops the unfinished batch: the archive changes by whole batches only.
+        """
+        while not until(self.status):
+            update = self._explore_one_batch()
+            for callback in self._callbacks:
+                callback(self, update)
+        return self.status
+
+    def _explore_one_batch(self) -> Update:
+        began = monotonic()
+        number, known = self.status.batches, len(self.archive)
+        random = SplitMix64(stream_state(self._seed, number, 0))
+        batch = [self.archive[entry] for entry in self.selection.choose(self._batch_size, random)]
+        tasks = [
+            Task(start=entry, random_state=stream_state(self._seed, number, index))
+            for index, entry in enumerate(batch, start=1)
+        ]
+        findings = self.executor.run(tasks)
+        explored = sum(found.training_frames for found in findings) * self._frame_skip
+        returned = sum(entry.standing.length for entry in batch) * self._frame_skip
+        update = self.archive.update(batch, findings, game_frame=self.status.game_frames + explored)
+        self.selection.refresh(self.archive, update)
+        self.executor.learn(self.archive.board.since(known, update.improved))
+        self.status = self._look(
+            Status(
+                batches=number + 1,
+                game_frames=self.status.game_frames + explored,
+                game_frames_with_replay=self.status.game_frames_with_replay + returned + explored,
+                seconds=self.status.seconds + monotonic() - began,
+            )
+        )
+        return update
+
+    def _look(self, counted: Status) -> Status:
+        """Complete the counters with what the archive shows."""
+        best = self.archive.board.standing(self.archive.best)
+        return Status(
+            batches=counted.batches,
+            game_frames=counted.game_frames,
+            game_frames_with_replay=counted.game_frames_with_replay,
+            seconds=counted.seconds,
+            cells=len(self.archive),
+            rooms=len(self.archive.places),
+            level=max((place.level for place in self.archive.places), default=-1),
+            best_score=best.score,
+            best_length=best.length,
+        )

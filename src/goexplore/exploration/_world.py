@@ -1,0 +1,105 @@
+"""An environment seen through a cell representation: what the search really walks in."""
+
+import struct
+from typing import NamedTuple
+
+import zstandard
+
+from goexplore.cells import CellKey, CellRepresentation
+from goexplore.envs import Environment, Place
+from goexplore.errors import SnapshotError
+
+SNAPSHOT_VERSION = 1
+_MAX_SNAPSHOT_BYTES = 1 << 30
+
+
+class Arrival(NamedTuple):
+    """Where one training frame led."""
+
+    reward: float
+    cell: CellKey | None
+    """None where the episode ended: there is no destination cell (paper section 2.1.4)."""
+
+
+class World:
+    """Environment and cell representation, moved, saved and put back as one.
+
+    A snapshot is a version byte and a zstandard frame of the tracked state and the environment's state. The
+    compressor's dictionary is the initial state: states of one game differ from it in about a hundred of
+    thousands of bytes, so nothing has to be trained or stored.
+    """
+
+    def __init__(self, env: Environment, cells: CellRepresentation) -> None:
+        """Both are used by this world alone from now on."""
+        self.env, self.cells = env, cells
+        env.reset()
+        self._compressor, self._decompressor = _codec(env.snapshot())
+
+    @property
+    def action_count(self) -> int:
+        """Number of actions."""
+        return self.env.action_count
+
+    @property
+    def frame_skip(self) -> int:
+        """Game frames per training frame."""
+        return self.env.frame_skip
+
+    def reset(self) -> CellKey:
+        """Go to the initial state and return its cell."""
+        self.env.reset()
+        return self.cells.reset(self.env.observation())
+
+    def step(self, action: int) -> Arrival:
+        """Play one training frame."""
+        reward, ended = self.env.step(action)
+        return Arrival(reward, None if ended else self.cells.update(self.env.observation()))
+
+    def place(self) -> Place:
+        """Return the place as the cell representation tracks it, else as the environment tells."""
+        return self.cells.place() or self.env.place()
+
+    def snapshot(self) -> bytes:
+        """Return everything needed to come back here."""
+        tracked = self.cells.state()
+        body = struct.pack("<H", len(tracked)) + tracked + self.env.snapshot()
+        return bytes([SNAPSHOT_VERSION]) + self._compressor.compress(body)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Come back to where `snapshot` was taken."""
+        if not snapshot or snapshot[0] != SNAPSHOT_VERSION:
+            raise SnapshotError(
+                f"expected a snapshot of format {SNAPSHOT_VERSION}, got "
+                f"{f'format {snapshot[0]}' if snapshot else 'no bytes'}: use the version of goexplore "
+                "that wrote it"
+            )
+        try:
+            body = self._decompressor.decompress(snapshot[1:], max_output_size=_MAX_SNAPSHOT_BYTES)
+        except zstandard.ZstdError as error:
+            raise SnapshotError(
+                f"expected a snapshot of this environment, got {len(snapshot)} bytes that do not decompress "
+                "against its initial state: resume with the versions in the run's config.json"
+            ) from error
+        (tracked,) = struct.unpack_from("<H", body)
+        self.cells.restore(body[2 : 2 + tracked])
+        self.env.restore(body[2 + tracked :])
+
+    def close(self) -> None:
+        """Free what the environment holds."""
+        self.env.close()
+
+
+def _codec(initial: bytes) -> tuple[zstandard.ZstdCompressor, zstandard.ZstdDecompressor]:
+    dictionary = zstandard.ZstdCompressionDict(initial, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    parameters = zstandard.ZstdCompressionParameters.from_level(
+        1,
+        source_size=len(initial),
+        dict_size=len(initial),
+        format=zstandard.FORMAT_ZSTD1_MAGICLESS,
+        write_content_size=False,
+        write_dict_id=False,
+    )
+    return (
+        zstandard.ZstdCompressor(dict_data=dictionary, compression_params=parameters),
+        zstandard.ZstdDecompressor(dict_data=dictionary, format=zstandard.FORMAT_ZSTD1_MAGICLESS),
+    )

@@ -1,0 +1,16 @@
+"""Selection: which cell to return to next."""
+
+from goexplore.selection._selection import Selection, UniformSelection, WeightedSelection
+from goexplore.selection._subscores import CountScore, NeighbourScore, RankScore, Subscore
+from goexplore.selection._sum_tree import SumTree
+
+__all__ = [
+    "CountScore",
+    "NeighbourScore",
+    "RankScore",
+    "Selection",
+    "Subscore",
+    "SumTree",
+    "UniformSelection",
+    "WeightedSelection",
+]
