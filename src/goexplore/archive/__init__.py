@@ -3,9 +3,11 @@
 from goexplore.archive._archive import Archive, Update
 from goexplore.archive._entries import AddStatus, Entry, Findings, Offer
 from goexplore.archive._scoreboard import UNKNOWN, Changes, Scoreboard, Standing
-from goexplore.archive._segments import Branch, SegmentTree
+from goexplore.archive._segments import START, Branch, SegmentTree
+from goexplore.archive._storage import read_archive, write_archive
 
 __all__ = [
+    "START",
     "UNKNOWN",
     "AddStatus",
     "Archive",
@@ -18,4 +20,6 @@ __all__ = [
     "SegmentTree",
     "Standing",
     "Update",
+    "read_archive",
+    "write_archive",
 ]

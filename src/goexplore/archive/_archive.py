@@ -86,13 +86,17 @@ class Archive:
             column = self._columns[name]
         return np.frombuffer(column, np.dtype(column.typecode))[entries].copy()
 
+    def set_counter(self, name: str, values: NDArray[np.int32]) -> None:
+        """Set one counter of all entries."""
+        self._columns[name] = array("i", values.tobytes())
+
     def trajectory(self, number: int) -> bytes:
         """Return the actions from the initial state to an entry."""
         return self.segments.trajectory(self[number].branch)
 
     def plant(self, cell: CellKey, snapshot: bytes, place: Place) -> Update:
         """Begin with the initial state alone (paper section 2.1)."""
-        self._add(cell, snapshot, Standing(0.0, 0), START, place, found_at=0)
+        self.insert(cell, snapshot, Standing(0.0, 0), START, place, found_at=0)
         self._columns["times_seen"][0] = 1
         return Update(added=range(1), touched={0})
 
@@ -137,7 +141,7 @@ class Archive:
         for offer, number, status in taken:
             branch = Branch(segment, offer.offset)
             if status is AddStatus.NEW:
-                number = self._add(
+                number = self.insert(
                     offer.cell, offer.snapshot, offer.standing, branch, offer.place, found_at=game_frame
                 )
                 update.added = range(update.added.start, number + 1)
@@ -155,7 +159,7 @@ class Archive:
         better = offer.standing.beats(self.board.standing(number))
         return AddStatus.IMPROVED if better else AddStatus.REJECTED
 
-    def _add(
+    def insert(
         self,
         cell: CellKey,
         snapshot: bytes,
@@ -165,6 +169,7 @@ class Archive:
         *,
         found_at: int,
     ) -> int:
+        """Add an entry for a cell that has none yet, with all counters at 0; return its number."""
         number = self.board.add(cell, standing)
         row = (
             self._bytes.put(cell),

@@ -1,13 +1,12 @@
 """Cells without domain knowledge: the frame, downscaled (paper section 2.1.1)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.cells._representation import CellKey
-from goexplore.envs import Place
+from goexplore.cells._representation import CellKey, CellRepresentation
 from goexplore.errors import ConfigError
 
 GreyLevels = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
@@ -25,7 +24,7 @@ def area_weights(pixels: int, bins: int) -> NDArray[np.float32]:
     return weights
 
 
-class DownscaledCells:
+class DownscaledCells(CellRepresentation):
     """Grey, area-averaged to width x height, intensities rescaled to whole numbers 0 to `levels`.
 
     A cell's value is `floor(levels * S / (255 * H * W))`, with S the sum of grey levels over the cell's area,
@@ -93,21 +92,6 @@ class DownscaledCells:
         ).astype(exact)
         self._row_sums: NDArray[Any] = np.zeros((rows, self._width), exact)
         self._scale = np.float64(255 * rows * columns)
-
-    def state(self) -> bytes:
-        """Return nothing: a frame's cell depends on that frame alone."""
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Nothing is tracked."""
-
-    def place(self) -> Place | None:
-        """Return None: pixels alone do not tell the place."""
-        return None
-
-    def columns(self, cells: Sequence[CellKey]) -> Mapping[str, NDArray[np.generic]]:
-        """Return no fields: the key itself is the picture."""
-        return {}
 
 
 def _as_float(image: NDArray[Any]) -> NDArray[np.float32]:

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.cells._representation import CellKey
-from goexplore.envs import Place
+from goexplore.cells._representation import CellKey, CellRepresentation
 from goexplore.errors import ConfigError
 
 
-class FunctionCells:
+class FunctionCells(CellRepresentation):
     """Cells from any function of the observation.
 
     The function may return bytes, a string, a whole number, a boolean, a tuple or list of these, or a NumPy
@@ -36,17 +35,6 @@ class FunctionCells:
         """Return the cell of an observation."""
         value = self._function(observation)
         return None if value is None else encode(value)
-
-    def state(self) -> bytes:
-        """Return nothing: a function tracks nothing."""
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Nothing is tracked."""
-
-    def place(self) -> Place | None:
-        """Return None: a function tells cells, not places."""
-        return None
 
     def columns(self, cells: Sequence[CellKey]) -> Mapping[str, NDArray[np.generic]]:
         """Return the value that names each cell, as text where it is text."""

@@ -16,6 +16,7 @@ class CellRepresentation(Protocol):
     """Maps observations to cells, and may track what a single observation does not show.
 
     The tracked part (room, level, held keys) travels with every snapshot through `state` and `restore`.
+    Inherit from this class to get the defaults: nothing tracked.
     """
 
     def reset(self, observation: Any) -> CellKey:
@@ -28,16 +29,16 @@ class CellRepresentation(Protocol):
 
     def state(self) -> bytes:
         """Return what is tracked between observations: equal states give equal bytes."""
-        ...
+        return b""
 
     def restore(self, state: bytes) -> None:
         """Go back to the tracked state that `state` returned."""
-        ...
+        return
 
     def place(self) -> Place | None:
         """Return the tracked place, or None if this representation knows of none."""
-        ...
+        return None
 
     def columns(self, cells: Sequence[CellKey]) -> Mapping[str, NDArray[np.generic]]:
         """Return named fields of these cells, one value each, for tables: may be empty."""
-        ...
+        return {}

@@ -5,12 +5,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.envs._environment import NOWHERE, Place, Step
+from goexplore.envs._environment import NOWHERE, Environment, Place, Step
 from goexplore.envs._games import EpisodeEnd, facts, rom_name
 from goexplore.errors import ConfigError, SnapshotError
 
 
-class AtariEnv:
+class AtariEnv(Environment):
     """One emulator. Observations are the screen as palette indices, 210 x 160 bytes.
 
     The screen is the last raw frame of the training frame: no maximum over two frames. Palette indices cost
@@ -44,8 +44,9 @@ class AtariEnv:
         ale.reset_game()
         self._state_type = ale_py.ALEState
         self._initial = ale.cloneState()
-        self._frame_skip = frame_skip
+        self.frame_skip = frame_skip
         self._actions = ale.getLegalActionSet() if full_action_set else ale.getMinimalActionSet()
+        self.action_count = len(self._actions)
         self._facts = facts(rom)
         self._ends_at_life_loss = (episode_end or self._facts.episode_end) == "life-loss"
         self._lives = ale.lives()
@@ -53,16 +54,6 @@ class AtariEnv:
         self._learn_palette()
         self._initial_screen: NDArray[np.uint8] = ale.getScreen().copy()
         self._at_start = True
-
-    @property
-    def action_count(self) -> int:
-        """Actions of the game's minimal (or the full) set."""
-        return len(self._actions)
-
-    @property
-    def frame_skip(self) -> int:
-        """Game frames per training frame."""
-        return self._frame_skip
 
     def reset(self) -> None:
         """Go to the initial state. The emulator's own reset leaves counters running, so restore it."""
@@ -130,6 +121,3 @@ class AtariEnv:
             ) from error
         self._lives = self._ale.lives()
         self._at_start = False
-
-    def close(self) -> None:
-        """Nothing to free: the emulator goes with this object."""

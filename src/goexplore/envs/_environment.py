@@ -29,18 +29,14 @@ class Environment(Protocol):
     """A deterministic simulator that can be put back into an earlier state.
 
     `restore(snapshot())` followed by the same actions must lead to the same rewards, observations and
-    snapshots, in this process and in any other.
+    snapshots, in this process and in any other. Inherit from this class to get the defaults.
     """
 
-    @property
-    def action_count(self) -> int:
-        """Actions are the integers from 0 up to, not including, this."""
-        ...
+    action_count: int
+    """Actions are the integers from 0 up to, not including, this: at most 256."""
 
-    @property
-    def frame_skip(self) -> int:
-        """Game frames that one `step` plays: the length of a training frame."""
-        ...
+    frame_skip: int = 1
+    """Game frames that one `step` plays: the length of a training frame."""
 
     def reset(self) -> None:
         """Go to the initial state: always the same one."""
@@ -54,10 +50,6 @@ class Environment(Protocol):
         """Return what cells are computed from. Valid until the next `step`, stale right after `restore`."""
         ...
 
-    def place(self) -> Place:
-        """Return the place of the current state, or `NOWHERE`. Stale right after `restore`."""
-        ...
-
     def snapshot(self) -> bytes:
         """Return the whole state of the simulator: equal states give equal bytes."""
         ...
@@ -66,6 +58,10 @@ class Environment(Protocol):
         """Go back to the state that `snapshot` returned."""
         ...
 
+    def place(self) -> Place:
+        """Return the place of the current state, or `NOWHERE`. Stale right after `restore`."""
+        return NOWHERE
+
     def close(self) -> None:
         """Free what the simulator holds."""
-        ...
+        return

@@ -52,9 +52,10 @@ class ProcessExecutor:
         self._make_kernel = make_kernel
         self._count = workers
         self._board = Scoreboard()
-        self._workers: list[_Worker] = []
         # Forking needs neither importable user code nor a guarded main module; elsewhere it is not safe.
         self._context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        # Now, while this process is small: a forked worker shares, and keeps, what is in memory.
+        self._workers = [self._launch() for _ in range(workers)]
 
     @property
     def workers(self) -> int:
@@ -67,9 +68,9 @@ class ProcessExecutor:
         return [worker.process.pid for worker in self._workers if worker.process.pid is not None]
 
     def start(self, board: Scoreboard) -> None:
-        """Start the workers and give each a copy of the board."""
+        """Give each worker a copy of the board."""
         self._board = board
-        self._workers = [self._launch() for _ in range(self._count)]
+        self.learn(board.since(0, set()))
 
     def learn(self, changes: Changes) -> None:
         """Bring all workers' copies up to date."""
@@ -120,7 +121,8 @@ class ProcessExecutor:
         self.replaced_workers += 1
         dead.pipe.close()
         dead.process.join()
-        self._workers[self._workers.index(dead)] = self._launch()
+        worker = self._workers[self._workers.index(dead)] = self._launch()
+        _send(worker, self._board.since(0, set()))
         return given_up
 
     def _launch(self) -> _Worker:
@@ -135,9 +137,7 @@ class ProcessExecutor:
                 f"a worker process could not be started ({error}): lower --workers or free memory"
             ) from error
         theirs.close()
-        worker = _Worker(process=process, pipe=ours)
-        _send(worker, self._board.since(0, set()))
-        return worker
+        return _Worker(process=process, pipe=ours)
 
     def close(self) -> None:
         """Stop the workers at once: what they still do is not wanted any more."""

@@ -7,17 +7,20 @@
 - update: add cells that are new, replace trajectories that are worse (2.1.5, `Archive.update`)
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 from typing import TypeAlias
 
 from goexplore.archive import Archive, Update
-from goexplore.exploration._executor import Executor, SerialExecutor
+from goexplore.exploration._executor import Executor
 from goexplore.exploration._kernel import Task
 from goexplore.exploration._world import World
 from goexplore.random import SplitMix64, stream_state
 from goexplore.selection import Selection
+
+_REFRESH_SIZE = 10_000
+"""Entries that the selection is told of at once after a resume."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +60,11 @@ class Search:
         *,
         world: World,
         selection: Selection,
-        executor: Executor | SerialExecutor,
+        executor: Executor,
         archive: Archive | None = None,
         status: Status | None = None,
         batch_size: int = 100,
         seed: int = 0,
-        callbacks: Iterable[Callback] = (),
     ) -> None:
         """`world` tells the initial state; the executor's kernels have worlds of their own.
 
@@ -71,26 +73,28 @@ class Search:
         self.archive = archive or Archive()
         self.selection = selection
         self.executor = executor
+        self.exploring = False
+        """Whether explorations are running: the only time when an exception leaves the archive whole."""
         self._frame_skip = world.frame_skip
         self._batch_size = batch_size
         self._seed = seed
-        self._callbacks = tuple(callbacks)
         if len(self.archive) == 0:
             cell = world.reset()
             self.archive.plant(cell, world.snapshot(), world.place())
-        everything = range(len(self.archive))
-        self.selection.refresh(self.archive, Update(added=everything, touched=set(everything)))
+        for start in range(0, len(self.archive), _REFRESH_SIZE):
+            added = range(start, min(start + _REFRESH_SIZE, len(self.archive)))
+            self.selection.refresh(self.archive, Update(added=added, touched=set(added)))
         self.executor.start(self.archive.board)
         self.status = self._look(status or Status())
 
-    def run(self, until: StopRule) -> Status:
-        """Explore, batch after batch, until the rule says stop.
+    def run(self, until: StopRule, *callbacks: Callback) -> Status:
+        """Explore, batch after batch, until the rule says stop; callbacks hear of every batch.
 
         An interrupt drops the unfinished batch: the archive changes by whole batches only.
         """
         while not until(self.status):
             update = self._explore_one_batch()
-            for callback in self._callbacks:
+            for callback in callbacks:
                 callback(self, update)
         return self.status
 
@@ -103,7 +107,11 @@ class Search:
             Task(start=entry, random_state=stream_state(self._seed, number, index))
             for index, entry in enumerate(batch, start=1)
         ]
-        findings = self.executor.run(tasks)
+        self.exploring = True
+        try:
+            findings = self.executor.run(tasks)
+        finally:
+            self.exploring = False
         explored = sum(found.training_frames for found in findings) * self._frame_skip
         returned = sum(entry.standing.length for entry in batch) * self._frame_skip
         update = self.archive.update(batch, findings, game_frame=self.status.game_frames + explored)

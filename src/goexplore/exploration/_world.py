@@ -7,7 +7,7 @@ import zstandard
 
 from goexplore.cells import CellKey, CellRepresentation
 from goexplore.envs import Environment, Place
-from goexplore.errors import SnapshotError
+from goexplore.errors import ConfigError, SnapshotError
 
 SNAPSHOT_VERSION = 1
 _MAX_SNAPSHOT_BYTES = 1 << 30
@@ -31,6 +31,11 @@ class World:
 
     def __init__(self, env: Environment, cells: CellRepresentation) -> None:
         """Both are used by this world alone from now on."""
+        if not 1 <= env.action_count <= 256:
+            raise ConfigError(
+                f"expected an environment with 1 to 256 actions, got {env.action_count}: "
+                "let each integer stand for a combination of fewer"
+            )
         self.env, self.cells = env, cells
         env.reset()
         self._compressor, self._decompressor = _codec(env.snapshot())

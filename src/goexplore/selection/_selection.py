@@ -20,7 +20,7 @@ class Selection(Protocol):
     """Decides which cells to explore from."""
 
     def refresh(self, archive: Archive, update: Update) -> None:
-        """Hear what a batch changed. After a resume, one update names all entries as added."""
+        """Hear what a batch changed. After a resume, all entries are named as added."""
         ...
 
     def choose(self, count: int, random: SplitMix64) -> Sequence[int]:
@@ -77,7 +77,7 @@ class WeightedSelection:
             for subscore in self._subscores:
                 touched.update(subscore.added(archive, entry))
         entries = np.fromiter(sorted(touched), np.int64, len(touched))
-        weights = np.full(len(entries), self._constant)
+        weights = np.full(len(entries), self._constant, np.float64)
         for subscore in self._subscores:
             weights += subscore.values(archive, entries)
         levels = np.frombuffer(self._level_of, np.int32)[entries]

@@ -1,0 +1,217 @@
+"""How near to the bare emulator is exploration, and does it stay there when the archive is large?
+
+Machines are noisy, so everything is a ratio of things measured in turns, in one run, with the same number of
+processes. Raw means: the same emulator settings, `act` and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import psutil
+
+from goexplore.archive import Archive, Branch, Standing
+from goexplore.build import build_executor, build_selection, build_world
+from goexplore.config import SearchConfig
+from goexplore.envs import Place
+from goexplore.exploration import ProcessExecutor, Search
+from goexplore.presets import preset
+
+_RATE = Callable[[float], float]
+
+
+class RawEmulators:
+    """Processes that do nothing but `act`."""
+
+    def __init__(self, game: str, workers: int) -> None:
+        self._pipes = []
+        for _ in range(workers):
+            ours, theirs = multiprocessing.Pipe()
+            multiprocessing.Process(target=_act_forever, args=(theirs, game), daemon=True).start()
+            self._pipes.append(ours)
+
+    def game_frames_per_second(self, seconds: float) -> float:
+        """Play for a while, all at once."""
+        for pipe in self._pipes:
+            pipe.send(seconds)
+        return float(sum(pipe.recv() for pipe in self._pipes))
+
+    def close(self) -> None:
+        """Let the processes end."""
+        for pipe in self._pipes:
+            pipe.send(None)
+
+
+def _act_forever(pipe: multiprocessing.connection.Connection[float, float], game: str) -> None:
+    import ale_py
+
+    from goexplore.envs import rom_name
+
+    ale = ale_py.ALEInterface()
+    ale.setInt("frame_skip", 4)
+    ale.setInt("random_seed", 0)
+    ale.setFloat("repeat_action_probability", 0.0)
+    ale.setBool("color_averaging", False)
+    ale.loadROM(ale_py.roms.get_rom_path(rom_name(game)))
+    ale.reset_game()
+    start = ale.cloneState()
+    actions = ale.getMinimalActionSet()
+    random = np.random.default_rng(os.getpid())
+    while (seconds := pipe.recv()) is not None:
+        played, began = 0, time.perf_counter()
+        while time.perf_counter() - began < seconds:
+            ale.restoreState(start)
+            chosen = [actions[index] for index in random.integers(len(actions), size=5)]
+            for action in chosen:
+                for _ in range(20):
+                    ale.act(action)
+            played += 100
+        pipe.send(4 * played / (time.perf_counter() - began))
+
+
+def explore_for(search: Search, seconds: float) -> float:
+    """Explore for a while and return game frames per second."""
+    began, frames = time.perf_counter(), search.status.game_frames
+    search.run(lambda status: time.perf_counter() - began >= seconds)
+    return (search.status.game_frames - frames) / (time.perf_counter() - began)
+
+
+def make_search(config: SearchConfig, workers: int, archive: Archive | None = None) -> Search:
+    return Search(
+        world=build_world(config),
+        selection=build_selection(config),
+        executor=build_executor(config, workers),
+        archive=archive,
+        batch_size=config.exploration.batch_size,
+        seed=config.seed,
+    )
+
+
+def ratio_of_turns(one: _RATE, other: _RATE, *, turns: int, seconds: float) -> tuple[float, float, float]:
+    """Return the median over turns of one rate divided by the other's, and both median rates."""
+    ones, others = [], []
+    for _ in range(turns):
+        others.append(other(seconds))
+        ones.append(one(seconds))
+        others.append(other(seconds))
+    ratios = [rate / statistics.mean(others[2 * turn : 2 * turn + 2]) for turn, rate in enumerate(ones)]
+    return statistics.median(ratios), statistics.median(ones), statistics.median(others)
+
+
+def against_raw(name: str, *, workers: int, turns: int, seconds: float) -> float:
+    config = preset(name)
+    raw = RawEmulators(config.env.game, workers)
+    search = make_search(config, workers)
+    ratio, explored, bare = ratio_of_turns(
+        lambda duration: explore_for(search, duration),
+        raw.game_frames_per_second,
+        turns=turns,
+        seconds=seconds,
+    )
+    search.executor.close()
+    raw.close()
+    print(
+        f"{name}: {ratio:.3f} of raw ({explored:,.0f} of {bare:,.0f} game frames/s, {workers} processes, "
+        f"{len(search.archive):,} cells)",
+        flush=True,
+    )
+    return ratio
+
+
+def fill(archive: Archive, cells: int, real: Archive) -> None:
+    """Fill an archive with entries whose snapshots are real and whose cells are made up."""
+    random = np.random.default_rng(0)
+    size = len(real.cell(0))
+    snapshots = [entry.snapshot for entry in real]
+    segment = 0
+    while len(archive) < cells:
+        # As in real searches, about one segment for two cells, branching from an earlier one.
+        actions = bytes(random.integers(18, size=60, dtype=np.uint8))
+        parent = Branch(int(random.integers(segment + 1)), 0 if segment == 0 else 30)
+        segment = archive.segments.add(parent if parent.segment else Branch(0, 0), actions)
+        for offset in (30, 60):
+            archive.insert(
+                random.integers(9, size=size, dtype=np.uint8).tobytes(),
+                snapshots[int(random.integers(len(snapshots)))],
+                Standing(0.0, 100 + offset),
+                Branch(segment, offset),
+                Place(0, 1),
+                found_at=0,
+            )
+
+
+def resident(search: Search) -> int:
+    """Return resident bytes of all processes of a search; what workers share with us counts once."""
+    assert isinstance(search.executor, ProcessExecutor)
+    processes = [os.getpid(), *search.executor.process_ids]
+    return sum(psutil.Process(number).memory_full_info().pss for number in processes)
+
+
+def at_scale(*, cells: int, workers: int, turns: int, seconds: float) -> tuple[float, float]:
+    """Return speed with a large archive relative to a small one, and resident bytes per cell."""
+    config = preset("montezuma-pixels")
+    seeding = make_search(config, workers)
+    seeding.run(lambda status: status.cells >= 250)
+    seeding.executor.close()
+    small, large = Archive(), Archive()
+    fill(small, 1000, seeding.archive)
+    small_search = make_search(config, workers, small)
+    large_search = make_search(config, workers, Archive())
+    before = resident(large_search)
+    large_search.executor.close()
+    fill(large, cells, seeding.archive)
+    large_search = make_search(config, workers, large)
+    explore_for(large_search, seconds)
+    per_cell = (resident(large_search) - before) / len(large)
+    whole = resident(large_search) / len(large)
+    ratio, fast, slow = ratio_of_turns(
+        lambda duration: explore_for(large_search, duration),
+        lambda duration: explore_for(small_search, duration),
+        turns=turns,
+        seconds=seconds,
+    )
+    small_search.executor.close()
+    large_search.executor.close()
+    print(
+        f"{cells:,} cells: {ratio:.3f} of the speed with 1,000 cells "
+        f"({fast:,.0f} of {slow:,.0f} game frames/s); "
+        f"{per_cell:,.0f} resident bytes per cell ({whole:,.0f} with interpreters and emulators)",
+        flush=True,
+    )
+    return ratio, per_cell
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--cells", type=int, default=1_000_000)
+    chosen = parser.parse_args()
+    turns = {"workers": chosen.workers, "turns": chosen.turns, "seconds": chosen.seconds}
+    figures = {
+        f"{name}_of_raw": round(against_raw(name, **turns), 3) for name in ("montezuma", "montezuma-pixels")
+    }
+    ratio, per_cell = at_scale(cells=chosen.cells, **turns)
+    print(
+        json.dumps(
+            {
+                **figures,
+                "workers": chosen.workers,
+                "cells": chosen.cells,
+                "speed_at_scale": round(ratio, 3),
+                "resident_bytes_per_cell": round(per_cell),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

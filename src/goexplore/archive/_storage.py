@@ -1,0 +1,112 @@
+"""The archive as two Parquet files. The columns are part of the interface: docs/format.md names them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.archive._archive import Archive
+from goexplore.archive._scoreboard import Standing
+from goexplore.archive._segments import ROOT, Branch
+from goexplore.cells import CellKey
+from goexplore.envs import Place
+from goexplore.errors import CheckpointError
+
+ARCHIVE_FILE = "archive.parquet"
+SEGMENTS_FILE = "segments.parquet"
+
+CellColumns = Callable[[Sequence[CellKey]], Mapping[str, NDArray[np.generic]]]
+
+_COUNTERS = ("times_seen", "times_chosen", "times_chosen_since_new")
+
+
+def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> list[Path]:
+    """Write an archive into a folder; equal archives give equal bytes. Return the files."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    living = archive.segments.living()
+    number = {old: new for new, old in enumerate(living)}
+    cells = [archive.cell(entry) for entry in range(len(archive))]
+    columns: dict[str, Any] = {
+        "cell": pa.array(cells, pa.large_binary()),
+        "score": archive.values("score"),
+        "length": archive.values("length"),
+        "segment": np.array([number[old] for old in archive.values("segment").tolist()], np.int32),
+        "offset": archive.values("offset"),
+        "level": archive.values("level"),
+        "room": archive.values("room"),
+        **{name: archive.values(name) for name in _COUNTERS},
+        "found_at_game_frame": archive.values("found_at_game_frame"),
+    }
+    for name, values in cell_columns(cells).items():
+        columns.setdefault(name, values)
+    columns["snapshot"] = pa.array((entry.snapshot for entry in archive), pa.large_binary())
+    parents = [archive.segments.parent(old) for old in living]
+    segments = {
+        "parent": np.array([number[branch.segment] for branch in parents], np.int32),
+        "parent_offset": np.array([branch.offset for branch in parents], np.uint16),
+        "actions": pa.array((archive.segments.actions(old) for old in living), pa.large_binary()),
+    }
+    files = [folder / ARCHIVE_FILE, folder / SEGMENTS_FILE]
+    for file, table in zip(files, (columns, segments), strict=True):
+        pq.write_table(pa.table(table), file, compression="zstd")
+    return files
+
+
+def read_archive(folder: Path, *, reset_seen: bool, places: Sequence[Place]) -> Archive:
+    """Read an archive that `write_archive` wrote."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        entries = pq.read_table(folder / ARCHIVE_FILE)
+        segments = pq.read_table(folder / SEGMENTS_FILE)
+        archive = Archive(reset_seen=reset_seen)
+        _read_segments(archive, segments)
+        _read_entries(archive, entries)
+    except (pa.ArrowException, OSError, KeyError, IndexError, ValueError) as error:
+        raise CheckpointError(
+            f"expected an archive in {folder}, got files that cannot be read ({error}): "
+            "use an earlier checkpoint"
+        ) from error
+    archive.places.update(places)
+    return archive
+
+
+def _read_segments(archive: Archive, table: Any) -> None:
+    rows = zip(
+        table["parent"].to_pylist(),
+        table["parent_offset"].to_pylist(),
+        table["actions"].to_pylist(),
+        strict=True,
+    )
+    for number, (parent, offset, actions) in enumerate(rows):
+        if number == ROOT:
+            continue
+        if not 0 <= parent < number:
+            raise ValueError(f"segment {number} has parent {parent}")
+        archive.segments.add(Branch(parent, offset), actions)
+
+
+def _read_entries(archive: Archive, table: Any) -> None:
+    names = ("cell", "snapshot", "score", "length", "segment", "offset", "level", "room")
+    found_at = table["found_at_game_frame"].to_pylist()
+    rows = zip(*(table[name].to_pylist() for name in names), strict=True)
+    for (cell, snapshot, score, length, segment, offset, level, room), found in zip(
+        rows, found_at, strict=True
+    ):
+        archive.insert(
+            cell,
+            snapshot,
+            Standing(score, length),
+            Branch(segment, offset),
+            Place(level, room),
+            found_at=found,
+        )
+    for name in _COUNTERS:
+        archive.set_counter(name, table[name].to_numpy().astype(np.int32))

@@ -1,0 +1,108 @@
+"""From settings to parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from goexplore.cells import CellRepresentation, DownscaledCells, MontezumaCells, PitfallCells
+from goexplore.config import MontezumaConfig, PitfallConfig, SearchConfig
+from goexplore.envs import AtariEnv
+from goexplore.exploration import (
+    Executor,
+    ProcessExecutor,
+    PythonKernel,
+    RandomRepeat,
+    SerialExecutor,
+    World,
+)
+from goexplore.selection import (
+    CountedAttribute,
+    CountScore,
+    NeighbourScore,
+    RankScore,
+    Selection,
+    Subscore,
+    UniformSelection,
+    WeightedSelection,
+)
+
+
+def build_world(config: SearchConfig) -> World:
+    """Return a fresh world."""
+    env = AtariEnv(
+        game=config.env.game,
+        frame_skip=config.env.frame_skip,
+        full_action_set=config.env.full_action_set,
+        episode_end=config.env.episode_end,
+    )
+    return World(env, _build_cells(config, env))
+
+
+def _build_cells(config: SearchConfig, env: AtariEnv) -> CellRepresentation:
+    cells = config.cells
+    if isinstance(cells, MontezumaConfig):
+        return MontezumaCells(cell_width=cells.cell_width, cell_height=cells.cell_height)
+    if isinstance(cells, PitfallConfig):
+        return PitfallCells(cell_width=cells.cell_width, cell_height=cells.cell_height)
+    return DownscaledCells(width=cells.width, height=cells.height, levels=cells.levels, grey=env.grey)
+
+
+@dataclass(frozen=True)
+class KernelFactory:
+    """Makes kernels for a config; a class, so that it can be sent to any process."""
+
+    config: SearchConfig
+
+    def __call__(self) -> PythonKernel:
+        """Return a kernel with a world of its own."""
+        exploration = self.config.exploration
+        return PythonKernel(
+            build_world(self.config),
+            RandomRepeat(exploration.repeat_probability),
+            training_frames=exploration.training_frames,
+        )
+
+
+def build_executor(config: SearchConfig, workers: int | None) -> Executor:
+    """Return the executor with that many worker processes; None explores in this process."""
+    if workers is None:
+        return SerialExecutor(KernelFactory(config))
+    return ProcessExecutor(KernelFactory(config), workers=workers)
+
+
+def build_selection(config: SearchConfig) -> Selection:
+    """Return the selection of appendix A.5 with the config's weights."""
+    weights = config.selection
+    if weights.rule == "uniform":
+        return UniformSelection()
+    counted: dict[CountedAttribute, float] = {
+        "times_chosen": weights.chosen_weight,
+        "times_chosen_since_new": weights.chosen_since_new_weight,
+        "times_seen": weights.seen_weight,
+    }
+    subscores: list[Subscore] = [
+        CountScore(
+            attribute,
+            weight=weight,
+            power=weights.power,
+            epsilon1=weights.epsilon1,
+            epsilon2=weights.epsilon2,
+        )
+        for attribute, weight in counted.items()
+    ]
+    level = None
+    if isinstance(config.cells, MontezumaConfig | PitfallConfig):
+        game = MontezumaCells if isinstance(config.cells, MontezumaConfig) else PitfallCells
+        subscores += [
+            NeighbourScore(game.horizontal_neighbours, weight=weights.horizontal_weight),
+            NeighbourScore(game.vertical_neighbours, weight=weights.vertical_weight),
+        ]
+    if isinstance(config.cells, MontezumaConfig):
+        keys = RankScore(
+            spot=MontezumaCells.spot, rank=MontezumaCells.held_keys, weight=weights.more_keys_weight
+        )
+        subscores.append(keys)
+        level = MontezumaCells.level_of
+    return WeightedSelection(
+        subscores, constant=weights.constant, level=level, level_factor=weights.level_factor
+    )

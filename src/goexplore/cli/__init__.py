@@ -1,0 +1,66 @@
+"""The command line: one file per verb. Nothing heavy is imported before a verb is known."""
+
+from __future__ import annotations
+
+import sys
+
+_VERBS = {
+    "explore": "search a game for new cells and better trajectories (Phase 1)",
+    "info": "summarise a run",
+    "verify": "replay a run's trajectories from the initial state and compare",
+}
+
+_HELP = f"""usage: goexplore VERB ...
+
+Go-Explore for hard-exploration problems.
+
+{chr(10).join(f"  {verb:10} {what}" for verb, what in _VERBS.items())}
+
+`goexplore VERB --help` tells more. Start with: goexplore explore montezuma-2021 --minutes 3
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit code; errors that a user can mend are one line."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_HELP, end="")
+        return 0 if arguments else 2
+    if arguments[0] in ("-V", "--version"):
+        from importlib.metadata import version
+
+        print(f"goexplore {version('goexplore')}")
+        return 0
+    verb, rest = arguments[0], arguments[1:]
+    if verb not in _VERBS:
+        import difflib
+
+        near = difflib.get_close_matches(verb, _VERBS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        return _fail(f"expected one of {', '.join(_VERBS)}, got {verb!r}.{hint}")
+    from goexplore.errors import GoExploreError
+
+    try:
+        if verb == "explore":
+            from goexplore.cli._explore import run_explore
+
+            return run_explore(rest)
+        if verb == "info":
+            from goexplore.cli._info import run_info
+
+            return run_info(rest)
+        from goexplore.cli._verify import run_verify
+
+        return run_verify(rest)
+    except GoExploreError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+
+
+def _fail(message: str) -> int:
+    print(f"goexplore: {message}", file=sys.stderr)
+    return 2

@@ -1,0 +1,54 @@
+"""goexplore info: what a run is and what it has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from goexplore.cli._progress import duration, thousands
+from goexplore.runs import RunDirectory
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Arguments:
+    """Summarise a run."""
+
+    run: tyro.conf.Positional[Path]
+    """The run directory."""
+
+
+def run_info(arguments: list[str]) -> int:
+    """Run the verb."""
+    run = tyro.cli(_Arguments, prog="goexplore info", args=arguments).run
+    directory = RunDirectory.open(run)
+    config, written = directory.config(), directory.info()
+    checkpoint = directory.read_checkpoint()
+    print(f"run          {run}")
+    print(f"game         {config.env.game}, {config.cells.kind} cells, seed {config.seed}")
+    print(f"command      {' '.join(written['command'])}")
+    print(f"versions     {', '.join(f'{name} {number}' for name, number in written['versions'].items())}")
+    if checkpoint is None:
+        print("checkpoint   none yet")
+        return 0
+    for warning in checkpoint.warnings:
+        print(f"warning      {warning}")
+    status, archive = checkpoint.status, checkpoint.archive
+    print(f"checkpoint   {checkpoint.folder.name}, after {thousands(status.batches)} batches")
+    print(f"game frames  {thousands(status.game_frames)} in {duration(status.seconds)}")
+    print(f"             {thousands(status.game_frames_with_replay)} if cells were returned to by replay")
+    print(f"cells        {thousands(len(archive))} on {thousands(len(archive.segments))} segments")
+    if status.rooms:
+        per_level: dict[int, int] = {}
+        for place in archive.places:
+            per_level[place.level] = per_level.get(place.level, 0) + 1
+        levels = ", ".join(f"level {level}: {rooms}" for level, rooms in sorted(per_level.items()))
+        print(f"rooms        {thousands(status.rooms)} ({levels})")
+    best = archive[archive.best]
+    print(
+        f"best         score {thousands(best.standing.score)} (search score, deterministic game) after "
+        f"{thousands(best.standing.length)} training frames, entry {best.number}"
+    )
+    print(f"tables       {checkpoint.folder}/archive.parquet, segments.parquet")
+    return 0

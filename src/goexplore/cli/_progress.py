@@ -1,0 +1,96 @@
+"""Live progress on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from time import monotonic
+
+from rich.console import Console
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+
+from goexplore.explore import Progress, Reporter
+
+_PLAIN_SECONDS = 10.0
+
+
+def thousands(number: float) -> str:
+    """Return a number with thousands separators, without a useless .0."""
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as h:mm:ss or m:ss."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def fields(progress: Progress) -> dict[str, str]:
+    """Return what is shown of a search's progress."""
+    status = progress.status
+    shown = {
+        "game frames": thousands(status.game_frames),
+        "game frames/s": thousands(round(progress.game_frames_per_second)),
+        "cells": thousands(status.cells),
+    }
+    if status.rooms:
+        shown |= {"rooms": thousands(status.rooms), "level": str(status.level)}
+    shown |= {
+        "best score": thousands(status.best_score),
+        "memory": f"{progress.memory_bytes / 2**20:,.0f} MiB",
+        "time": duration(status.seconds),
+    }
+    if progress.seconds_left is not None:
+        shown["time left"] = duration(progress.seconds_left)
+    return shown
+
+
+class PlainReporter:
+    """One line now and then, for logs."""
+
+    def __init__(self) -> None:
+        self._last = -_PLAIN_SECONDS
+
+    def progress(self, progress: Progress) -> None:
+        """Print a line if the last one is some seconds old."""
+        if monotonic() - self._last >= _PLAIN_SECONDS:
+            self._last = monotonic()
+            print(" | ".join(f"{name} {value}" for name, value in fields(progress).items()), flush=True)
+
+    def say(self, line: str) -> None:
+        """Print a line."""
+        print(line, file=sys.stderr, flush=True)
+
+
+class LiveReporter:
+    """A panel that is drawn anew after every batch. No thread draws it: workers are forked from here."""
+
+    def __init__(self, live: Live, title: str) -> None:
+        self._live, self._title = live, title
+
+    def progress(self, progress: Progress) -> None:
+        """Draw the panel."""
+        table = Table.grid(padding=(0, 2))
+        for name, value in fields(progress).items():
+            table.add_row(f"[dim]{name}[/dim]", f"[bold]{value}[/bold]")
+        panel = Panel(table, title=self._title, subtitle="Ctrl-C: save and stop", expand=False)
+        self._live.update(panel, refresh=True)
+
+    def say(self, line: str) -> None:
+        """Print a line above the panel."""
+        self._live.console.print(line, markup=False)
+
+
+@contextlib.contextmanager
+def make_reporter(title: str) -> Iterator[Reporter]:
+    """Return the reporter that fits where the output goes."""
+    console = Console()
+    if not console.is_terminal:
+        yield PlainReporter()
+        return
+    with Live(console=console, auto_refresh=False) as live:
+        yield LiveReporter(live, title)

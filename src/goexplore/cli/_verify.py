@@ -1,0 +1,71 @@
+"""goexplore verify: replay trajectories and compare."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tyro
+
+from goexplore.cli._progress import thousands
+from goexplore.errors import CheckpointError, ConfigError
+from goexplore.random import SplitMix64
+from goexplore.runs import RunDirectory
+from goexplore.verification import verify
+
+_SHOWN_MISMATCHES = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Arguments:
+    """Replay trajectories from the initial state; compare cell, score, length and snapshot."""
+
+    run: tyro.conf.Positional[Path]
+    """The run directory."""
+    all: bool = False
+    """Check every entry."""
+    sample: int = 100
+    """Check this many entries, the best one among them."""
+    workers: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    """Processes that replay."""
+
+
+def run_verify(arguments: list[str]) -> int:
+    """Run the verb."""
+    chosen = tyro.cli(_Arguments, prog="goexplore verify", args=arguments)
+    for name, value in (("sample", chosen.sample), ("workers", chosen.workers)):
+        if value < 1:
+            raise ConfigError(f"expected --{name} to be 1 or more, got {value}: change it")
+    directory = RunDirectory.open(chosen.run)
+    checkpoint = directory.read_checkpoint()
+    if checkpoint is None:
+        raise CheckpointError(
+            f"expected a checkpoint in {chosen.run}, got none: let the run go on for a while"
+        )
+    for warning in checkpoint.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    archive = checkpoint.archive
+    if chosen.all or chosen.sample >= len(archive):
+        entries = list(range(len(archive)))
+    else:
+        drawn = SplitMix64(0).uniform(len(archive)).argsort()[: chosen.sample].tolist()
+        entries = sorted({archive.best, *drawn[: chosen.sample - 1]})
+    live = sys.stderr.isatty()
+
+    def progress(done: int, total: int) -> None:
+        if live:
+            print(f"\rverified {thousands(done)} of {thousands(total)} entries", end="", file=sys.stderr)
+
+    verdict = verify(archive, directory.config(), entries, workers=chosen.workers, progress=progress)
+    if live:
+        print(file=sys.stderr)
+    for mismatch in verdict.mismatches[:_SHOWN_MISMATCHES]:
+        print(f"entry {mismatch.number}: {mismatch.reason}")
+    print(
+        f"verified {thousands(verdict.checked)} of {thousands(len(archive))} entries by replay of "
+        f"{thousands(verdict.game_frames)} game frames: "
+        f"{thousands(len(verdict.mismatches)) if verdict.mismatches else 'no'} mismatches"
+    )
+    return 1 if verdict.mismatches else 0

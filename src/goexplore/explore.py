@@ -1,0 +1,263 @@
+"""A search with a run directory: limits, metrics, checkpoints, interrupts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+from typing import Protocol
+
+import psutil
+
+from goexplore.archive import Archive
+from goexplore.build import build_executor, build_selection, build_world
+from goexplore.cells import CellRepresentation
+from goexplore.config import SearchConfig
+from goexplore.errors import ConfigError
+from goexplore.event_file import EventFile
+from goexplore.exploration import ProcessExecutor, Search, Status
+from goexplore.runs import RunDirectory
+
+_METRICS_SECONDS = 5.0
+_PACE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When to stop: as soon as one of these is reached, at the end of a batch. None means no such limit."""
+
+    game_frames: int | None = None
+    """Game frames of the whole run, earlier sessions included."""
+    minutes: float | None = None
+    """Minutes of this session."""
+    level: int | None = None
+    """A level has been reached (the first one is level 0)."""
+    score: float | None = None
+    """A score has been reached."""
+
+    def __post_init__(self) -> None:
+        for name, value in (
+            ("game-frames", self.game_frames),
+            ("minutes", self.minutes),
+            ("until-level", self.level),
+        ):
+            if value is not None and not value > 0:
+                raise ConfigError(f"expected --{name} to be more than 0, got {value}: change or omit it")
+
+    def reached(self, status: Status, session_seconds: float) -> bool:
+        """Whether it is time to stop."""
+        return (
+            (self.game_frames is not None and status.game_frames >= self.game_frames)
+            or (self.minutes is not None and session_seconds >= self.minutes * 60)
+            or (self.level is not None and status.level >= self.level)
+            or (self.score is not None and status.best_score >= self.score)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """What a user wants to know while a search runs."""
+
+    status: Status
+    session_seconds: float
+    game_frames_per_second: float
+    """Over the last half minute or so."""
+    memory_bytes: int
+    """Resident memory of all processes of the search."""
+    seconds_left: float | None
+    """Until the nearest limit on time or game frames, if there is one."""
+
+
+class Reporter(Protocol):
+    """Shows progress and says what happens."""
+
+    def progress(self, progress: Progress) -> None:
+        """Hear how far the search has come: after every batch."""
+        ...
+
+    def say(self, line: str) -> None:
+        """Tell the user something."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a session ended."""
+
+    search: Search
+    run: RunDirectory
+    interrupted: bool
+
+
+def explore(
+    config: SearchConfig,
+    *,
+    run_dir: Path,
+    limits: Limits,
+    reporter: Reporter,
+    workers: int | None = None,
+    resume: bool = False,
+    checkpoint_minutes: float = 5.0,
+) -> Outcome:
+    """Search until a limit or an interrupt, and leave a run directory that can be resumed.
+
+    `workers` None explores in this process. SIGINT and SIGTERM drop the unfinished batch, write a checkpoint
+    and return; a second one raises KeyboardInterrupt at once.
+    """
+    world = build_world(config)
+    executor = build_executor(config, workers)
+    if resume:
+        run = RunDirectory.open(run_dir)
+        run.require(config)
+    else:
+        run = RunDirectory.create(run_dir, config)
+    with run.locked(), contextlib.closing(executor):
+        checkpoint = run.read_checkpoint()
+        for warning in checkpoint.warnings if checkpoint else ():
+            reporter.say(f"warning: {warning}")
+        search = Search(
+            world=world,
+            selection=build_selection(config),
+            executor=executor,
+            archive=checkpoint.archive if checkpoint else Archive(reset_seen=config.selection.reset_seen),
+            status=checkpoint.status if checkpoint else None,
+            batch_size=config.exploration.batch_size,
+            seed=config.seed,
+        )
+        run.rewind_metrics(search.status.game_frames)
+        session = _Session(search, run, limits, reporter, checkpoint_minutes=checkpoint_minutes)
+        with contextlib.closing(session):
+            session.explore(world.cells)
+        return Outcome(search=search, run=run, interrupted=session.interrupted)
+
+
+class _Interrupted(Exception):
+    """The user wants to stop, and the archive is whole."""
+
+
+class _Session:
+    """One stretch of a search: from start or resume to a limit or an interrupt."""
+
+    def __init__(
+        self,
+        search: Search,
+        run: RunDirectory,
+        limits: Limits,
+        reporter: Reporter,
+        *,
+        checkpoint_minutes: float,
+    ) -> None:
+        self.interrupted = False
+        self._search, self._run, self._limits, self._reporter = search, run, limits, reporter
+        self._events = EventFile(run.path / "tensorboard")
+        self._checkpoint_seconds = checkpoint_minutes * 60
+        self._began = self._recorded = self._saved = monotonic()
+        self._saved_batches = -1 if search.status.batches == 0 else search.status.batches
+        self._pace: deque[tuple[float, int]] = deque([(self._began, search.status.game_frames)], maxlen=256)
+
+    def explore(self, cells: CellRepresentation) -> None:
+        """Run the search; end with a checkpoint, whatever ended it."""
+        with self._signals():
+            # An interrupt drops the unfinished batch; a resumed search runs it again.
+            with contextlib.suppress(_Interrupted):
+                self._search.run(self._time_to_stop, lambda search, update: self._after_batch(cells))
+            if self.interrupted:
+                self._reporter.say("interrupted: writing a checkpoint (once more to stop without it)")
+            self._record()
+            self._save(cells)
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._events.close()
+
+    def _time_to_stop(self, status: Status) -> bool:
+        return self.interrupted or self._limits.reached(status, monotonic() - self._began)
+
+    def _after_batch(self, cells: CellRepresentation) -> None:
+        now = monotonic()
+        self._pace.append((now, self._search.status.game_frames))
+        self._reporter.progress(self._progress())
+        if now - self._recorded >= _METRICS_SECONDS:
+            self._record()
+        if now - self._saved >= self._checkpoint_seconds:
+            self._save(cells)
+
+    def _progress(self) -> Progress:
+        status, now = self._search.status, monotonic()
+        while len(self._pace) > 2 and now - self._pace[0][0] > _PACE_SECONDS:
+            self._pace.popleft()
+        then, frames = self._pace[0]
+        rate = (status.game_frames - frames) / max(now - then, 1e-9)
+        left = []
+        if self._limits.minutes is not None:
+            left.append(self._limits.minutes * 60 - (now - self._began))
+        if self._limits.game_frames is not None and rate > 0:
+            left.append((self._limits.game_frames - status.game_frames) / rate)
+        return Progress(
+            status=status,
+            session_seconds=now - self._began,
+            game_frames_per_second=rate,
+            memory_bytes=self._memory(),
+            seconds_left=max(min(left), 0.0) if left else None,
+        )
+
+    def _memory(self) -> int:
+        ids = [os.getpid()]
+        if isinstance(self._search.executor, ProcessExecutor):
+            ids += self._search.executor.process_ids
+        total = 0
+        for process_id in ids:
+            with contextlib.suppress(psutil.Error):
+                total += psutil.Process(process_id).memory_info().rss
+        return total
+
+    def _record(self) -> None:
+        status, progress = self._search.status, self._progress()
+        values = {
+            "game_frames": status.game_frames,
+            "game_frames_with_replay": status.game_frames_with_replay,
+            "wall_seconds": round(status.seconds, 3),
+            "cells": status.cells,
+            "rooms": status.rooms,
+            "level": status.level,
+            "max_score": status.best_score,
+            "game_frames_per_second": round(progress.game_frames_per_second, 1),
+            "memory_bytes": progress.memory_bytes,
+        }
+        self._run.append_metrics({"batches": status.batches, **values})
+        self._events.scalars(status.game_frames, {f"explore/{name}": values[name] for name in values})
+        self._recorded = monotonic()
+
+    def _save(self, cells: CellRepresentation) -> None:
+        if self._search.status.batches != self._saved_batches:
+            self._run.write_checkpoint(self._search.archive, self._search.status, cells)
+            self._saved_batches = self._search.status.batches
+        self._saved = monotonic()
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals go to the main thread; the caller has them
+            return
+        before = {
+            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+        if self._search.exploring:
+            raise _Interrupted

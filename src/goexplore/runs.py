@@ -1,0 +1,280 @@
+"""The run directory: config.json, metrics.jsonl, checkpoints. Nothing in it is ever half-written.
+
+docs/format.md describes every file. Loading one never runs code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from goexplore.archive import Archive, read_archive, write_archive
+from goexplore.cells import CellRepresentation
+from goexplore.config import SearchConfig, differences, from_json, to_json
+from goexplore.envs import Place
+from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
+from goexplore.exploration import Status
+
+FORMAT = 1
+"""Version of the run directory's format; raised when older versions of goexplore could not read it."""
+
+_KEPT_CHECKPOINTS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """A search as it was at the end of a batch."""
+
+    folder: Path
+    archive: Archive
+    status: Status
+    warnings: tuple[str, ...] = ()
+    """One line for each newer checkpoint that could not be read."""
+
+
+class RunDirectory:
+    """One search on disk."""
+
+    def __init__(self, path: Path) -> None:
+        """Use `create` or `open` instead."""
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, config: SearchConfig) -> RunDirectory:
+        """Make a new run directory; refuse one that holds something already."""
+        run = cls(path)
+        with _clear_errors(path):
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise RunDirectoryError(
+                    f"expected a new or empty directory, got {path}, which exists: "
+                    "continue it with --resume or choose another --run-dir"
+                )
+            path.mkdir(parents=True, exist_ok=True)
+            run.checkpoints.mkdir()
+            _write_whole(
+                path / "config.json",
+                {
+                    "format": FORMAT,
+                    "search": to_json(config),
+                    "command": sys.argv,
+                    "versions": _versions(),
+                },
+            )
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """Open a run directory that is there."""
+        run = cls(path)
+        if not (path / "config.json").is_file():
+            raise RunDirectoryError(
+                f"expected a run directory with a config.json, got {path}: start one with `goexplore explore`"
+            )
+        written = run._config_json().get("format")
+        if written != FORMAT:
+            raise RunDirectoryError(
+                f"expected a run of format {FORMAT}, got format {written!r} in {path}: "
+                "use the version of goexplore that wrote it"
+            )
+        return run
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def metrics(self) -> Path:
+        """The file of metrics."""
+        return self.path / "metrics.jsonl"
+
+    def config(self) -> SearchConfig:
+        """Return the settings of the search."""
+        return from_json(self._config_json().get("search", {}))
+
+    def info(self) -> dict[str, Any]:
+        """Return config.json as it is: settings, command and versions."""
+        return self._config_json()
+
+    def _config_json(self) -> dict[str, Any]:
+        try:
+            content = json.loads((self.path / "config.json").read_text())
+        except (OSError, ValueError) as error:
+            raise RunDirectoryError(
+                f"expected JSON in {self.path / 'config.json'}, got {error}: put the file back"
+            ) from error
+        if not isinstance(content, dict):
+            raise RunDirectoryError(f"expected a JSON object in {self.path / 'config.json'}: put it back")
+        return content
+
+    def require(self, config: SearchConfig) -> None:
+        """Refuse to go on with other settings than the run was started with."""
+        differ = differences(self._config_json().get("search", {}), to_json(config))
+        if differ:
+            raise ConfigError(
+                f"expected the settings that {self.path} was started with, got others: {'; '.join(differ)}. "
+                "Resume with the same settings, or start a new run"
+            )
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from writing to this run; the lock goes with the process, however it ends."""
+        with _clear_errors(self.path):
+            file = open(self.path / "lock", "w")  # noqa: SIM115
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise RunDirectoryError(
+                    f"expected a run that nobody works on, got {self.path}, which another process explores: "
+                    "wait for it, stop it, or choose another --run-dir"
+                ) from error
+            yield
+
+    def write_checkpoint(self, archive: Archive, status: Status, cells: CellRepresentation) -> Path:
+        """Write a checkpoint aside, bring it to the disk, then give it its name; keep the last two."""
+        numbers = self._numbers()
+        name = f"{(numbers[-1] if numbers else 0) + 1:06d}"
+        aside, final = self.checkpoints / f".{name}.part", self.checkpoints / name
+        with _clear_errors(self.path):
+            try:
+                self._drop_unfinished()
+                aside.mkdir()
+                files = write_archive(archive, aside, cells.columns)
+                meta = {
+                    "format": FORMAT,
+                    "status": dataclasses.asdict(status),
+                    "places": sorted(archive.places),
+                    "sha256": {file.name: _sha256(file) for file in files},
+                }
+                _write_whole(aside / "meta.json", meta)
+                for file in files:
+                    _sync(file)
+                _sync(aside)
+                aside.rename(final)
+                _sync(self.checkpoints)
+            except OSError:
+                shutil.rmtree(aside, ignore_errors=True)  # leave room for what is there already
+                raise
+        for number in self._numbers()[:-_KEPT_CHECKPOINTS]:
+            shutil.rmtree(self.checkpoints / f"{number:06d}", ignore_errors=True)
+        return final
+
+    def read_checkpoint(self) -> Checkpoint | None:
+        """Return the newest checkpoint that is whole, or None if none was ever written."""
+        warnings: list[str] = []
+        for number in reversed(self._numbers()):
+            folder = self.checkpoints / f"{number:06d}"
+            try:
+                checkpoint = self._read(folder)
+            except CheckpointError as error:
+                warnings.append(f"checkpoint {folder.name} is not used: {error}")
+                continue
+            return dataclasses.replace(checkpoint, warnings=tuple(warnings))
+        if warnings:
+            raise CheckpointError("; ".join(warnings) + ". No checkpoint is whole: start a new run")
+        return None
+
+    def _read(self, folder: Path) -> Checkpoint:
+        try:
+            meta = json.loads((folder / "meta.json").read_text())
+            sums = {name: _sha256(folder / name) for name in meta["sha256"]}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(f"expected meta.json and its files, got {error!r}") from error
+        if meta.get("format") != FORMAT:
+            raise CheckpointError(f"expected format {FORMAT}, got {meta.get('format')!r}")
+        damaged = [name for name in sums if sums[name] != meta["sha256"][name]]
+        if damaged:
+            raise CheckpointError(
+                f"expected the checksums in meta.json, got others for {' and '.join(damaged)}"
+            )
+        archive = read_archive(
+            folder,
+            reset_seen=self.config().selection.reset_seen,
+            places=[Place(*place) for place in meta["places"]],
+        )
+        return Checkpoint(folder=folder, archive=archive, status=Status(**meta["status"]))
+
+    def _numbers(self) -> list[int]:
+        if not self.checkpoints.is_dir():
+            return []
+        return sorted(int(folder.name) for folder in self.checkpoints.iterdir() if folder.name.isdigit())
+
+    def _drop_unfinished(self) -> None:
+        for folder in self.checkpoints.glob(".*.part"):
+            shutil.rmtree(folder)
+
+    def append_metrics(self, values: dict[str, Any]) -> None:
+        """Append one line to metrics.jsonl."""
+        with _clear_errors(self.path), self.metrics.open("a") as file:
+            file.write(json.dumps(values) + "\n")
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """Return all lines of metrics.jsonl; a last line that was cut off by a crash is left out."""
+        lines = self.metrics.read_text().splitlines() if self.metrics.exists() else []
+        values = []
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                values.append(json.loads(line))
+        return values
+
+    def rewind_metrics(self, game_frames: int) -> None:
+        """Drop the lines of batches after a checkpoint: a resumed search will write them again."""
+        kept = [line for line in self.read_metrics() if line["game_frames"] <= game_frames]
+        with _clear_errors(self.path):
+            aside = self.metrics.with_suffix(".part")
+            aside.write_text("".join(json.dumps(line) + "\n" for line in kept))
+            _sync(aside)
+            aside.replace(self.metrics)
+
+
+@contextlib.contextmanager
+def _clear_errors(path: Path) -> Iterator[None]:
+    """Turn what the file system says into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        raise RunDirectoryError(
+            f"expected to write to {path}, got {error.strerror or error}: free space, change permissions or "
+            "choose another --run-dir; what was saved before is whole, and --resume goes on from there"
+        ) from error
+
+
+def _write_whole(file: Path, content: dict[str, Any]) -> None:
+    aside = file.with_name(file.name + ".part")
+    aside.write_text(json.dumps(content, indent=2) + "\n")
+    _sync(aside)
+    aside.replace(file)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    names = ("goexplore", "ale-py", "numpy", "pyarrow", "zstandard")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}

@@ -1,0 +1,80 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from goexplore.cells import DownscaledCells
+from goexplore.envs import AtariEnv
+from goexplore.errors import ConfigError
+
+
+def by_definition(image, width, height, levels):
+    """The area mean of each target pixel, exactly, pixel by pixel."""
+    rows, columns = image.shape
+    values = []
+    for row in range(height):
+        for column in range(width):
+            total = Fraction(0)
+            for y in range(rows):
+                tall = min(Fraction(y + 1), Fraction((row + 1) * rows, height)) - max(
+                    Fraction(y), Fraction(row * rows, height)
+                )
+                if tall <= 0:
+                    continue
+                for x in range(columns):
+                    wide = min(Fraction(x + 1), Fraction((column + 1) * columns, width)) - max(
+                        Fraction(x), Fraction(column * columns, width)
+                    )
+                    if wide > 0:
+                        total += tall * wide * int(image[y, x])
+            mean = total / (Fraction(rows, height) * Fraction(columns, width))
+            values.append(int(mean * levels / 255))
+    return bytes(values)
+
+
+@pytest.mark.parametrize("levels", [8, 16, 11, 255])
+def test_cells_are_the_exact_area_means(levels):
+    image = np.random.default_rng(0).integers(0, 256, (23, 32), dtype=np.uint8)
+    cells = DownscaledCells(width=5, height=4, levels=levels)
+    assert cells.reset(image) == by_definition(image, 5, 4, levels)
+
+
+def test_white_is_the_highest_level_and_black_the_lowest():
+    cells = DownscaledCells()
+    assert cells.reset(np.full((210, 160), 255, np.uint8)) == bytes([8] * 88)
+    assert cells.update(np.full((210, 160), 254, np.uint8)) == bytes([7] * 88)
+    assert cells.update(np.zeros((210, 160), np.uint8)) == bytes(88)
+
+
+def test_a_cell_depends_on_its_frame_alone():
+    random = np.random.default_rng(1)
+    used = DownscaledCells()
+    image = random.integers(0, 256, (210, 160), dtype=np.uint8)
+    for _ in range(50):
+        image = image.copy()
+        image[random.integers(210), random.integers(160)] ^= 0x80
+        assert used.update(image) == DownscaledCells().reset(image)
+
+
+def test_frames_too_large_for_single_precision_are_exact_too():
+    image = np.full((600, 800), 255, np.uint8)
+    assert DownscaledCells().reset(image) == bytes([8] * 88)
+    image[-1, -1] = 254
+    assert DownscaledCells().reset(image) == bytes([8] * 87 + [7])
+
+
+def test_atari_screens_give_the_cells_of_their_grey_frames():
+    env = AtariEnv(game="montezuma_revenge")
+    cells, plain = DownscaledCells(grey=env.grey), DownscaledCells()
+    for step in range(100):
+        env.step(step // 5 % 18)
+        assert cells.update(env.observation()) == plain.update(env._ale.getScreenGrayscale())
+
+
+def test_frames_that_cannot_be_used_are_refused():
+    with pytest.raises(ConfigError, match="at least 11 x 8 pixels"):
+        DownscaledCells().reset(np.zeros((7, 160), np.uint8))
+    with pytest.raises(ConfigError, match="type uint8"):
+        DownscaledCells().reset(np.zeros((210, 160, 3), np.uint8))
+    with pytest.raises(ConfigError, match="1 to 255 levels"):
+        DownscaledCells(levels=256)

@@ -1,0 +1,307 @@
+"""The command line as a user meets it: real processes, real games, real signals."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "goexplore"]
+QUICK = ["--exploration.batch-size", "20"]
+
+
+def goexplore(*arguments, **settings):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False, **settings
+    )
+
+
+@pytest.fixture
+def start():
+    """Start a command in the background; whatever is left of it goes when the test ends."""
+    processes = []
+
+    def start(*arguments):
+        process = subprocess.Popen(
+            [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def tables(run):
+    newest = sorted((Path(run) / "checkpoints").iterdir())[-1]
+    return [(newest / name).read_bytes() for name in ("archive.parquet", "segments.parquet")]
+
+
+def batches(run):
+    metrics = Path(run) / "metrics.jsonl"
+    lines = metrics.read_text().splitlines() if metrics.exists() else []
+    return json.loads(lines[-1])["batches"] if lines else 0
+
+
+def test_help_answers_at_once():
+    began = time.monotonic()
+    result = goexplore("--help")
+    assert result.returncode == 0
+    assert "explore" in result.stdout
+    assert time.monotonic() - began < 1.0
+
+
+def test_help_of_explore_lists_every_setting():
+    text = goexplore("explore", "montezuma", "--help").stdout
+    for option in (
+        "--game-frames",
+        "--until-level",
+        "--selection.more-keys-weight",
+        "--exploration.repeat-probability",
+        "--cells.cell-width",
+        "--env.frame-skip",
+    ):
+        assert option in text
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    run = tmp_path_factory.mktemp("runs") / "run"
+    result = goexplore("explore", "montezuma", "--game-frames", "40K", "--run-dir", run, *QUICK)
+    assert result.returncode == 0, result.stderr
+    return run, result
+
+
+def test_explore_reports_progress_and_what_it_found(finished):
+    run, result = finished
+    assert re.search(r"game frames [\d,]+ \| game frames/s", result.stdout)
+    assert re.search(r"done: [\d,]+ game frames, [\d,]+ cells, \d+ rooms, level 0", result.stdout)
+    assert str(run) in result.stdout
+
+
+def test_metrics_have_the_documented_names(finished):
+    line = json.loads((finished[0] / "metrics.jsonl").read_text().splitlines()[-1])
+    assert set(line) == {
+        "batches",
+        "game_frames",
+        "game_frames_with_replay",
+        "wall_seconds",
+        "cells",
+        "rooms",
+        "level",
+        "max_score",
+        "game_frames_per_second",
+        "memory_bytes",
+    }
+    assert line["game_frames"] >= 40_000
+    assert line["game_frames_with_replay"] >= line["game_frames"]
+
+
+def test_tensorboard_reads_the_event_file(finished):
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+
+    (file,) = (finished[0] / "tensorboard").iterdir()
+    events = list(EventFileLoader(str(file)).Load())
+    tags = {value.tag for event in events for value in event.summary.value}
+    assert "explore/cells" in tags
+    assert events[-1].step >= 40_000
+
+
+def test_verify_confirms_every_entry(finished):
+    result = goexplore("verify", finished[0], "--all")
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"verified ([\d,]+) of \1 entries .* no mismatches", result.stdout)
+
+
+def test_info_summarises_the_run(finished):
+    text = goexplore("info", finished[0]).stdout
+    for words in ("ALE/MontezumaRevenge-v5", "game frames", "cells", "rooms", "search score", "ale-py"):
+        assert words in text
+
+
+def test_pandas_opens_the_archive(finished):
+    import pandas
+
+    frame = pandas.read_parquet(sorted((finished[0] / "checkpoints").iterdir())[-1] / "archive.parquet")
+    assert {"cell", "score", "length", "room", "x", "y", "keys"} <= set(frame.columns)
+    assert frame.score.max() >= 0
+    assert frame.cell.is_unique
+
+
+def test_verify_finds_a_trajectory_that_does_not_lead_where_it_should(finished, tmp_path):
+    """A changed action and a changed score, with checksums that fit: only the replay can tell."""
+    import hashlib
+    import shutil
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    run = tmp_path / "changed"
+    shutil.copytree(finished[0], run)
+    folder = sorted((run / "checkpoints").iterdir())[-1]
+    table = pq.read_table(folder / "archive.parquet")
+    scores = table["score"].to_pylist()
+    scores[3] += 100
+    table = table.set_column(table.column_names.index("score"), "score", pa.array(scores))
+    pq.write_table(table, folder / "archive.parquet")
+    meta = json.loads((folder / "meta.json").read_text())
+    meta["sha256"]["archive.parquet"] = hashlib.sha256((folder / "archive.parquet").read_bytes()).hexdigest()
+    (folder / "meta.json").write_text(json.dumps(meta))
+    result = goexplore("verify", run, "--all")
+    assert result.returncode == 1
+    assert "entry 3: expected score" in result.stdout
+
+
+@pytest.mark.parametrize("workers", [["--serial"], ["--workers", "1"], ["--workers", "3"]])
+def test_the_number_of_workers_does_not_change_a_byte(finished, workers, tmp_path):
+    result = goexplore(
+        "explore", "montezuma", "--game-frames", "40K", "--run-dir", tmp_path / "run", *QUICK, *workers
+    )
+    assert result.returncode == 0, result.stderr
+    assert tables(tmp_path / "run") == tables(finished[0])
+
+
+def wait_until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.05)
+
+
+def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(finished, start, tmp_path):
+    run = tmp_path / "run"
+    arguments = ["explore", "montezuma", "--game-frames", "40K", "--run-dir", run, *QUICK]
+    often = ["--checkpoint-minutes", "0.002"]
+    process = start(*arguments, *often)
+    wait_until(lambda: (run / "checkpoints" / "000003").exists())
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    result = goexplore(*arguments, *often, "--resume")
+    assert result.returncode == 0, result.stderr
+    assert tables(run) == tables(finished[0])
+    frames = [json.loads(line)["game_frames"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert frames == sorted(frames)
+
+
+def children(process):
+    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+
+def test_a_worker_killed_in_the_middle_does_not_change_a_byte(finished, start, tmp_path):
+    run = tmp_path / "run"
+    process = start(
+        "explore", "montezuma", "--game-frames", "40K", "--run-dir", run, "--workers", "2", *QUICK
+    )
+    wait_until(lambda: (run / "tensorboard").exists())
+    time.sleep(1.0)
+    os.kill(children(process)[0], signal.SIGKILL)
+    assert process.wait(120) == 0
+    assert tables(run) == tables(finished[0])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_writes_a_checkpoint_and_stops_cleanly(finished, start, number, tmp_path):
+    run = tmp_path / "run"
+    arguments = ["explore", "montezuma", "--run-dir", run, *QUICK]
+    process = start(*arguments)
+    wait_until(lambda: (run / "tensorboard").exists())
+    time.sleep(1.5)
+    workers = children(process)
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "stopped:" in output
+    assert "--resume" in errors
+    assert len(list((run / "checkpoints").iterdir())) == 1
+    for worker in workers:
+        wait_until(lambda worker=worker: not Path(f"/proc/{worker}").exists())
+    result = goexplore(*arguments, "--resume", "--game-frames", "40K")
+    assert result.returncode == 0, result.stderr
+    assert tables(run) == tables(finished[0])
+
+
+def test_workers_end_with_a_main_process_that_was_killed(start, tmp_path):
+    process = start("explore", "montezuma", "--run-dir", tmp_path / "run", *QUICK)
+    wait_until(lambda: (tmp_path / "run" / "tensorboard").exists())
+    time.sleep(0.5)
+    workers = children(process)
+    assert len(workers) >= 1
+    process.kill()
+    process.wait()
+    for worker in workers:
+        wait_until(lambda worker=worker: not Path(f"/proc/{worker}").exists())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["explore", "montezumma"], "Did you mean montezuma?"),
+        (["explore", "ALE/Pitfal-v5"], "Did you mean ALE/Pitfall-v5?"),
+        (["explode"], "Did you mean explore?"),
+        (["explore", "montezuma", "--workers", "0"], "at least 1 worker, got 0"),
+        (["explore", "montezuma", "--game-frames", "-5"], "--game-frames to be more than 0, got -5"),
+        (["explore", "montezuma", "--game-frames", "many"], "got 'many'"),
+        (["explore", "montezuma", "--minutes", "0"], "--minutes to be more than 0, got 0"),
+        (["explore", "montezuma", "--seed", "-1"], "--seed to be 0 or more, got -1"),
+        (["explore", "montezuma", "--exploration.batch-size", "0"], "batch-size to be 1 or more, got 0"),
+        (["explore", "montezuma", "--run-dir", "/dev/null/run"], "Not a directory"),
+        (["explore", "montezuma", "--resume", "--run-dir", "/nowhere"], "config.json"),
+        (["explore", "montezuma-pixels", "--selection.more-keys-weight", "1"], "which hold no keys"),
+        (["info", "/nowhere"], "config.json"),
+        (["verify", "/nowhere"], "config.json"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(arguments, words, tmp_path):
+    result = goexplore(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_exists_is_not_touched(finished):
+    before = tables(finished[0])
+    result = goexplore("explore", "montezuma", "--run-dir", finished[0], *QUICK)
+    assert result.returncode == 2
+    assert "continue it with --resume" in result.stderr
+    assert tables(finished[0]) == before
+
+
+def test_a_resume_with_other_settings_is_refused(finished):
+    result = goexplore("explore", "montezuma", "--run-dir", finished[0], "--resume")
+    assert result.returncode == 2
+    assert "exploration.batch_size is 20, not 1000" in result.stderr
+
+
+def test_limits_on_level_and_score_stop_the_search(tmp_path):
+    result = goexplore("explore", "montezuma", "--until-score", "0", "--run-dir", tmp_path / "run", *QUICK)
+    assert result.returncode == 0
+    assert "done: 0 game frames" in result.stdout
+
+
+def test_any_atari_game_can_be_explored(tmp_path):
+    result = goexplore("explore", "ALE/Freeway-v5", "--game-frames", "10K", "--run-dir", tmp_path / "run")
+    assert result.returncode == 0, result.stderr
+    assert goexplore("verify", tmp_path / "run", "--sample", "5").returncode == 0
+
+
+def test_exploring_needs_neither_torch_nor_ray(tmp_path):
+    script = """
+import sys
+sys.modules["torch"] = sys.modules["ray"] = None
+from goexplore.cli import main
+code = main(["explore", "montezuma", "--game-frames", "1K", "--serial", "--run-dir", sys.argv[1]])
+assert not any(name.split(".")[0] == "tensorflow" for name in sys.modules)
+sys.exit(code)
+"""
+    command = [sys.executable, "-c", script, tmp_path / "run"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr

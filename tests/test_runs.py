@@ -1,0 +1,158 @@
+"""The run directory: what is written is whole, what is damaged is found, what is there is not overwritten."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
+from goexplore.exploration import Search, SerialExecutor
+from goexplore.presets import preset
+from goexplore.runs import RunDirectory
+from tests.worlds import make_kernel, make_selection, make_world
+
+CONFIG = preset("montezuma")
+
+
+@pytest.fixture
+def search():
+    search = Search(
+        world=make_world(), selection=make_selection(), executor=SerialExecutor(make_kernel), batch_size=10
+    )
+    search.run(lambda status: status.batches >= 5)
+    return search
+
+
+@pytest.fixture
+def run(tmp_path):
+    return RunDirectory.create(tmp_path / "run", CONFIG)
+
+
+def save(run, search):
+    return run.write_checkpoint(search.archive, search.status, make_world().cells)
+
+
+def test_a_checkpoint_brings_back_archive_and_status(run, search):
+    save(run, search)
+    checkpoint = RunDirectory.open(run.path).read_checkpoint()
+    assert checkpoint.status == search.status
+    assert len(checkpoint.archive) == len(search.archive)
+    assert checkpoint.warnings == ()
+
+
+def test_the_last_two_checkpoints_are_kept(run, search):
+    for _ in range(4):
+        save(run, search)
+    assert sorted(folder.name for folder in run.checkpoints.iterdir()) == ["000003", "000004"]
+
+
+@pytest.mark.parametrize("name", ["archive.parquet", "segments.parquet", "meta.json"])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "missing"])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before_and_says_so(run, search, name, damage):
+    save(run, search)
+    first = search.status
+    search.run(lambda status: status.batches >= 8)
+    file = save(run, search) / name
+    content = bytearray(file.read_bytes())
+    if damage == "missing":
+        file.unlink()
+    elif damage == "truncated":
+        file.write_bytes(content[: len(content) // 2])
+    else:
+        content[len(content) // 2] ^= 0x01
+        file.write_bytes(content)
+    if name == "meta.json" and damage == "flipped":
+        file.write_text("{}")
+    checkpoint = run.read_checkpoint()
+    assert checkpoint.status == first
+    assert len(checkpoint.warnings) == 1
+    assert "000002" in checkpoint.warnings[0]
+
+
+def test_no_whole_checkpoint_is_an_error(run, search):
+    (save(run, search) / "archive.parquet").write_bytes(b"")
+    with pytest.raises(CheckpointError, match="No checkpoint is whole"):
+        run.read_checkpoint()
+
+
+def test_an_unfinished_checkpoint_is_ignored_and_cleaned_up(run, search):
+    (run.checkpoints / ".000001.part").mkdir()
+    assert run.read_checkpoint() is None
+    save(run, search)
+    assert [folder.name for folder in run.checkpoints.iterdir()] == ["000001"]
+
+
+def test_a_directory_that_exists_is_not_overwritten(run):
+    with pytest.raises(RunDirectoryError, match="--resume"):
+        RunDirectory.create(run.path, CONFIG)
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunDirectoryError, match="Not a directory"):
+        RunDirectory.create(tmp_path / "file" / "run", CONFIG)
+
+
+def test_a_run_is_worked_on_by_one_process_at_a_time(run):
+    with run.locked(), pytest.raises(RunDirectoryError, match="another process"), run.locked():
+        pass
+    with run.locked():
+        pass
+
+
+def test_a_resume_with_other_settings_names_the_difference(run):
+    run.require(CONFIG)
+    with pytest.raises(ConfigError, match=r"cells\.kind is 'montezuma', not 'downscaled'"):
+        run.require(preset("montezuma-pixels"))
+
+
+def test_a_run_of_a_newer_format_is_refused(run):
+    file = run.path / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "format": 99}))
+    with pytest.raises(RunDirectoryError, match="got format 99"):
+        RunDirectory.open(run.path)
+
+
+def test_a_directory_without_a_run_is_refused(tmp_path):
+    with pytest.raises(RunDirectoryError, match=r"config\.json"):
+        RunDirectory.open(tmp_path)
+
+
+def test_metrics_after_the_checkpoint_are_dropped_and_a_cut_line_is_forgiven(run):
+    for frames in (100, 200, 300):
+        run.append_metrics({"game_frames": frames})
+    with run.metrics.open("a") as file:
+        file.write('{"game_frames": 4')
+    run.rewind_metrics(200)
+    assert run.read_metrics() == [{"game_frames": 100}, {"game_frames": 200}]
+
+
+DISK_FULL = """
+import resource, sys
+from pathlib import Path
+from goexplore.errors import RunDirectoryError
+from goexplore.exploration import Search, SerialExecutor
+from goexplore.runs import RunDirectory
+from tests.test_runs import save
+from tests.worlds import make_kernel, make_selection, make_world
+
+run = RunDirectory.open(Path(sys.argv[1]))
+search = Search(world=make_world(), selection=make_selection(), executor=SerialExecutor(make_kernel))
+search.run(lambda status: status.batches >= 5)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+try:
+    save(run, search)
+except RunDirectoryError as error:
+    print(error)
+"""
+
+
+def test_a_checkpoint_that_does_not_fit_leaves_the_one_before(run, search):
+    save(run, search)
+    result = subprocess.run(
+        [sys.executable, "-c", DISK_FULL, run.path], capture_output=True, text=True, check=True
+    )
+    assert "File too large: free space" in result.stdout
+    assert [folder.name for folder in run.checkpoints.iterdir()] == ["000001"]
+    assert run.read_checkpoint().status == search.status
