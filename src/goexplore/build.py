@@ -44,11 +44,11 @@ def _build_cells(config: SearchConfig, env: AtariEnv) -> CellRepresentation:
         return MontezumaCells(cell_width=cells.cell_width, cell_height=cells.cell_height)
     if isinstance(cells, PitfallConfig):
         return PitfallCells(cell_width=cells.cell_width, cell_height=cells.cell_height)
-    return DownscaledCells(width=cells.width, height=cells.height, levels=cells.levels, grey=env.grey)
+    return DownscaledCells(width=cells.width, height=cells.height, levels=cells.levels, palette=env)
 
 
 @dataclass(frozen=True)
-class KernelFactory:
+class MakeKernel:
     """Makes kernels for a config; a class, so that it can be sent to any process."""
 
     config: SearchConfig
@@ -66,8 +66,8 @@ class KernelFactory:
 def build_executor(config: SearchConfig, workers: int | None) -> Executor:
     """Return the executor with that many worker processes; None explores in this process."""
     if workers is None:
-        return SerialExecutor(KernelFactory(config))
-    return ProcessExecutor(KernelFactory(config), workers=workers)
+        return SerialExecutor(MakeKernel(config))
+    return ProcessExecutor(MakeKernel(config), workers=workers)
 
 
 def build_selection(config: SearchConfig) -> Selection:

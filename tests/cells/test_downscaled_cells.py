@@ -65,7 +65,7 @@ def test_frames_too_large_for_single_precision_are_exact_too():
 
 def test_atari_screens_give_the_cells_of_their_grey_frames():
     env = AtariEnv(game="montezuma_revenge")
-    cells, plain = DownscaledCells(grey=env.grey), DownscaledCells()
+    cells, plain = DownscaledCells(palette=env), DownscaledCells()
     for step in range(100):
         env.step(step // 5 % 18)
         assert cells.update(env.observation()) == plain.update(env._ale.getScreenGrayscale())

@@ -1,10 +1,13 @@
-"""What goes out of the archive to be explored from, and what comes back."""
+"""What goes out of the archive to be explored from, and what comes back.
+
+Named tuples, because they travel between processes: they are pickled four times as fast as dataclasses.
+"""
 
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 from goexplore.archive._scoreboard import Standing
 from goexplore.archive._segments import Branch
@@ -12,8 +15,7 @@ from goexplore.cells import CellKey
 from goexplore.envs import Place
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One cell with the four pieces of metadata of paper section 2.1.5, as they are at this moment."""
 
     number: int
@@ -25,8 +27,7 @@ class Entry:
     snapshot: bytes
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """A visit to a cell that was new, or better than what was known when the exploration began."""
 
     number: int
@@ -39,8 +40,7 @@ class Offer:
     place: Place
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Findings:
+class Findings(NamedTuple):
     """What one exploration brought back."""
 
     actions: bytes

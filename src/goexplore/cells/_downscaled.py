@@ -1,7 +1,6 @@
 """Cells without domain knowledge: the frame, downscaled (paper section 2.1.1)."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +8,25 @@ from numpy.typing import NDArray
 from goexplore.cells._representation import CellKey, CellRepresentation
 from goexplore.errors import ConfigError
 
-GreyLevels = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
+
+class Palette(Protocol):
+    """Turns palette indices into grey levels."""
+
+    grey: NDArray[np.float32]
+    """The grey level of each of 256 indices; below 0 where it is not known yet."""
+
+    def learn(self) -> None:
+        """Find out the grey levels of all indices on the current screen."""
+        ...
+
+
+class GreyImage:
+    """The palette of observations that are grey levels already."""
+
+    grey = np.arange(256, dtype=np.float32)
+
+    def learn(self) -> None:
+        """Everything is known."""
 
 
 def area_weights(pixels: int, bins: int) -> NDArray[np.float32]:
@@ -35,17 +52,16 @@ class DownscaledCells(CellRepresentation):
     """
 
     def __init__(
-        self, *, width: int = 11, height: int = 8, levels: int = 8, grey: GreyLevels | None = None
+        self, *, width: int = 11, height: int = 8, levels: int = 8, palette: Palette | None = None
     ) -> None:
-        """`grey` turns rows of the observation into grey levels, if it is not a grey image already."""
+        """`palette` is needed where observations are palette indices, not grey levels."""
         if not (1 <= levels <= 255 and width >= 1 and height >= 1):
             raise ConfigError(
                 f"expected a width and height of at least 1 and 1 to 255 levels, "
                 f"got {width} x {height} x {levels}: change the cells' settings"
             )
-        self._width, self._height = width, height
-        self._levels = np.float64(levels)
-        self._grey = grey or _as_float
+        self._width, self._height, self._levels = width, height, levels
+        self._palette: Palette = palette or GreyImage()
         self._frame: NDArray[np.uint8] = np.empty((0, 0), np.uint8)
 
     def reset(self, observation: NDArray[np.uint8]) -> CellKey:
@@ -56,16 +72,20 @@ class DownscaledCells(CellRepresentation):
         """Return the cell of a frame: only rows that differ from the last frame are averaged again."""
         if observation.shape != self._frame.shape:
             self._prepare(observation)
-        words = observation.view(self._word)
         # A product with ones is the fastest way to ask which rows have a difference.
-        rows = ((words != self._words).astype(np.float32) @ self._ones).nonzero()[0]
+        np.not_equal(observation.view(self._word), self._words, out=self._differs, casting="unsafe")
+        rows = (self._differs @ self._ones).nonzero()[0]
         if len(rows):
             changed = observation.take(rows, axis=0)
             self._frame[rows] = changed
-            self._row_sums[rows] = self._grey(changed) @ self._column_weights
+            self._row_sums[rows] = self._palette.grey.take(changed) @ self._column_weights
         sums = self._row_weights @ self._row_sums
+        if sums.min() < 0:  # a colour that was never seen before
+            self._palette.learn()
+            self._frame = np.empty((0, 0), np.uint8)
+            return self.update(observation)
         # In double precision a quotient of whole numbers never rounds up to the next whole number.
-        values: NDArray[np.uint8] = (sums * self._levels / self._scale).astype(np.uint8)
+        values: NDArray[np.uint8] = (sums / self._scale).astype(np.uint8)
         return values.tobytes()
 
     def _prepare(self, observation: NDArray[np.uint8]) -> None:
@@ -85,14 +105,10 @@ class DownscaledCells(CellRepresentation):
         self._frame = ~np.ascontiguousarray(observation)
         self._words = self._frame.view(self._word)
         self._ones = np.ones(self._words.shape[1], np.float32)
+        self._differs = np.empty(self._words.shape, np.float32)
+        # Doubles hold all these whole numbers; single precision, where it does too, is faster.
         exact: Any = np.float32 if 255 * rows * columns < 2**24 else np.float64
-        self._row_weights: NDArray[Any] = area_weights(rows, self._height).astype(exact)
-        self._column_weights: NDArray[Any] = np.ascontiguousarray(
-            area_weights(columns, self._width).T
-        ).astype(exact)
-        self._row_sums: NDArray[Any] = np.zeros((rows, self._width), exact)
+        self._column_weights: NDArray[Any] = area_weights(columns, self._width).T.astype(exact, order="C")
+        self._row_weights = area_weights(rows, self._height).astype(np.float64) * self._levels
+        self._row_sums = np.zeros((rows, self._width), np.float64)
         self._scale = np.float64(255 * rows * columns)
-
-
-def _as_float(image: NDArray[Any]) -> NDArray[np.float32]:
-    return image.astype(np.float32)

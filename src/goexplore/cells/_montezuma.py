@@ -69,7 +69,7 @@ class MontezumaCells:
     """
 
     def __init__(self, *, cell_width: int = 16, cell_height: int = 16) -> None:
-        """Set the size of a cell in pixels of the 320 x 210 frame (paper table 3)."""
+        """Set the size of a cell in pixels of the 320 x 210 frame (paper appendix A.6)."""
         check_cell_size(cell_width, cell_height)
         self.cell_width = cell_width
         self.cell_height = cell_height

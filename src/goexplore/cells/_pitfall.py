@@ -42,7 +42,7 @@ class PitfallCells:
     _y: int
 
     def __init__(self, *, cell_width: int = 16, cell_height: int = 16) -> None:
-        """Set the size of a cell in pixels of the 320 x 210 frame (paper table 3)."""
+        """Set the size of a cell in pixels of the 320 x 210 frame (paper appendix A.6)."""
         check_cell_size(cell_width, cell_height)
         self.cell_width = cell_width
         self.cell_height = cell_height
@@ -77,7 +77,13 @@ class PitfallCells:
                 f"expected a tracked state of {_STATE.size} bytes, got {len(state)}: "
                 "restore only what PitfallCells.state() of this version returned"
             )
-        self._room, self._x, self._y = _STATE.unpack(state)
+        room, x, y = _STATE.unpack(state)
+        if room >= ROOM_COUNT:
+            raise SnapshotError(
+                f"expected a room below {ROOM_COUNT}, got {room}: "
+                "restore only what PitfallCells.state() of this version returned"
+            )
+        self._room, self._x, self._y = room, x, y
 
     def place(self) -> Place:
         """Return the tracked room, counted to the right from the first one; there are no levels."""

@@ -9,12 +9,15 @@ from goexplore.envs._environment import NOWHERE, Environment, Place, Step
 from goexplore.envs._games import EpisodeEnd, facts, rom_name
 from goexplore.errors import ConfigError, SnapshotError
 
+_UNKNOWN_GREY = -1e9
+"""So far below 0 that any mean of grey levels with it is below 0 too."""
+
 
 class AtariEnv(Environment):
     """One emulator. Observations are the screen as palette indices, 210 x 160 bytes.
 
     The screen is the last raw frame of the training frame: no maximum over two frames. Palette indices cost
-    a tenth of what RGB or grey frames cost; `grey` turns them into grey levels where a cell needs these.
+    a tenth of what RGB or grey frames cost; `grey` has their grey levels, for cells that need these.
     """
 
     def __init__(
@@ -50,8 +53,9 @@ class AtariEnv(Environment):
         self._facts = facts(rom)
         self._ends_at_life_loss = (episode_end or self._facts.episode_end) == "life-loss"
         self._lives = ale.lives()
-        self._grey_of_index: NDArray[np.float32] = np.full(256, -1, np.float32)
-        self._learn_palette()
+        self.grey: NDArray[np.float32] = np.full(256, _UNKNOWN_GREY, np.float32)
+        """The grey level of each palette index, once it was seen: this environment is its own palette."""
+        self.learn()
         self._initial_screen: NDArray[np.uint8] = ale.getScreen().copy()
         self._at_start = True
 
@@ -81,20 +85,12 @@ class AtariEnv(Environment):
         screen: NDArray[np.uint8] = self._initial_screen if self._at_start else self._ale.getScreen()
         return screen
 
-    def grey(self, indices: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Return the grey levels (0 to 255, as the emulator gives them) of palette indices on the screen.
+    def learn(self) -> None:
+        """Note the grey levels of all colours on the screen, as the emulator gives them.
 
-        The palette depends on the ROM's television standard, so it is learnt from the emulator whenever a
-        colour is seen for the first time.
+        The palette depends on the ROM's television standard, so it is learnt when a new colour shows up.
         """
-        grey = self._grey_of_index.take(indices)
-        if grey.size and grey.min() < 0:
-            self._learn_palette()
-            grey = self._grey_of_index.take(indices)
-        return grey
-
-    def _learn_palette(self) -> None:
-        self._grey_of_index[self._ale.getScreen()] = self._ale.getScreenGrayscale()
+        self.grey[self._ale.getScreen()] = self._ale.getScreenGrayscale()
 
     def place(self) -> Place:
         """Return level and room as the game's memory has them, where they are known."""

@@ -1,8 +1,7 @@
 """One exploration: return to a cell, act from there, note what is new or better."""
 
 from array import array
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from goexplore.archive import UNKNOWN, Entry, Findings, Offer, Scoreboard, Standing
 from goexplore.exploration._actions import ActionSource
@@ -10,8 +9,7 @@ from goexplore.exploration._world import World
 from goexplore.random import SplitMix64
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """An exploration to run: where from, and with which draws."""
 
     start: Entry

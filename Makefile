@@ -1,0 +1,44 @@
+# Everything here creates and uses .venv in this folder.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO_MINUTES ?= 3
+DEMO_RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
+
+.PHONY: help demo test test-all lint bench-explore results clean
+
+help: ## show what can be done
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.venv/core: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+.venv/dev: .venv/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: .venv/core ## explore Montezuma's Revenge for 3 minutes, verify the result by replay, show what was found
+	$(BIN)/goexplore explore montezuma-2021 --minutes $(DEMO_MINUTES) --run-dir $(DEMO_RUN)
+	$(BIN)/goexplore verify $(DEMO_RUN) --sample 200
+	$(BIN)/goexplore info $(DEMO_RUN)
+
+lint: .venv/dev ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint ## check style and types, run the test suite
+	$(BIN)/python -m pytest
+
+test-all: lint ## run the slow tests too
+	$(BIN)/python -m pytest -m ''
+
+bench-explore: .venv/dev ## speed against the bare emulator, at 1,000,000 cells, and memory per cell
+	$(BIN)/python benchmarks/bench_explore.py
+
+results: .venv/dev ## repeat the runs of docs/results.md (about an hour and a half on two cores)
+	$(BIN)/python benchmarks/results.py
+
+clean: ## remove the environment and caches; runs stay
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
