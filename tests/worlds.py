@@ -78,7 +78,13 @@ def offer(cell: bytes, *, score: float = 0.0, length: int = 1, offset: int = 1, 
 def findings(*offers: Offer, actions: bytes = bytes(10), seen: tuple[int, ...] = ()) -> Findings:
     from array import array
 
-    return Findings(actions=actions, training_frames=len(actions), seen=array("i", seen), offers=offers)
+    return Findings(
+        actions=actions,
+        training_frames=len(actions),
+        seen=array("i", seen),
+        seen_new=tuple(offer.cell for offer in offers if offer.number == -1),
+        offers=offers,
+    )
 
 
 def planted(**settings: bool) -> Archive:

@@ -2,11 +2,12 @@
 
 from goexplore.archive._archive import Archive, Update
 from goexplore.archive._entries import AddStatus, Entry, Findings, Offer
-from goexplore.archive._scoreboard import UNKNOWN, Changes, Scoreboard, Standing
+from goexplore.archive._scoreboard import NEVER, UNKNOWN, Changes, Scoreboard, Standing
 from goexplore.archive._segments import START, Branch, SegmentTree
 from goexplore.archive._storage import read_archive, write_archive
 
 __all__ = [
+    "NEVER",
     "START",
     "UNKNOWN",
     "AddStatus",

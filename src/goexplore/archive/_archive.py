@@ -115,9 +115,10 @@ class Archive:
             update.touched.add(start.number)
         for start, found in zip(batch, findings, strict=True):
             self._take_in(start, found, update, game_frame)
-            for number in found.seen:
+            seen = [*found.seen, *map(self.board.find, found.seen_new)]
+            for number in seen:
                 column["times_seen"][number] += 1
-            update.touched.update(found.seen)
+            update.touched.update(seen)
         for start in batch:
             self.segments.release(start.branch.segment)
         if self.segments.worth_compacting:
@@ -130,11 +131,8 @@ class Archive:
         for offer in found.offers:
             number = offer.number if offer.number != UNKNOWN else self.board.find(offer.cell)
             status = self._judge(number, offer)
-            if status is AddStatus.REJECTED:
-                if offer.number == UNKNOWN:  # new to the exploration, but another of this batch came first
-                    self._columns["times_seen"][number] += 1
-                continue
-            taken.append((offer, number, status))
+            if status is not AddStatus.REJECTED:
+                taken.append((offer, number, status))
         if not taken:
             return
         segment = self.segments.add(start.branch, found.actions[: max(offer.offset for offer, _, _ in taken)])
@@ -148,8 +146,6 @@ class Archive:
             else:
                 self._improve(number, offer, branch)
                 update.improved.add(number)
-            if offer.number == UNKNOWN:
-                self._columns["times_seen"][number] += 1
             update.touched.add(number)
         self._columns["times_chosen_since_new"][start.number] = 0
 

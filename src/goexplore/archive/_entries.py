@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A visit to a cell that was new, or better than what was known when the exploration began."""
+    """A visit to a cell that is new, or better than what is known, as far as the exploration can tell."""
 
     number: int
     """The cell's entry, or UNKNOWN."""
@@ -49,6 +49,8 @@ class Findings(NamedTuple):
     """Training frames played, the one that ended the episode included."""
     seen: array[int]
     """Entries of the known cells that were passed through, once each."""
+    seen_new: tuple[CellKey, ...]
+    """Cells that were passed through and had no entry when the batch began, once each."""
     offers: tuple[Offer, ...]
 
 

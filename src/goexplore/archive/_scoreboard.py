@@ -24,6 +24,10 @@ class Standing(NamedTuple):
         return self.score > other.score or (self.score == other.score and self.length < other.length)
 
 
+NEVER = Standing(float("-inf"), 0)
+"""The standing of a cell that was never reached: any trajectory beats it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Changes:
     """What changed on a scoreboard: enough to bring a copy of it up to date."""

@@ -148,7 +148,7 @@ class ProcessExecutor:
         self._workers = []
 
 
-_NOTHING_FOUND = Findings(actions=b"", training_frames=0, seen=array("i"), offers=())
+_NOTHING_FOUND = Findings(actions=b"", training_frames=0, seen=array("i"), seen_new=(), offers=())
 
 
 def _send(worker: _Worker, message: object) -> None:
