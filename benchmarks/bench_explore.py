@@ -20,7 +20,7 @@ import psutil
 from goexplore.archive import Archive, Branch, Standing
 from goexplore.build import build_executor, build_selection, build_world
 from goexplore.config import SearchConfig
-from goexplore.envs import Place
+from goexplore.envs import AtariEnv, Place
 from goexplore.exploration import ProcessExecutor, Search
 from goexplore.presets import preset
 
@@ -50,17 +50,7 @@ class RawEmulators:
 
 
 def _act_forever(pipe: multiprocessing.connection.Connection[float, float], game: str) -> None:
-    import ale_py
-
-    from goexplore.envs import rom_name
-
-    ale = ale_py.ALEInterface()
-    ale.setInt("frame_skip", 4)
-    ale.setInt("random_seed", 0)
-    ale.setFloat("repeat_action_probability", 0.0)
-    ale.setBool("color_averaging", False)
-    ale.loadROM(ale_py.roms.get_rom_path(rom_name(game)))
-    ale.reset_game()
+    ale = AtariEnv(game=game)._ale  # the same settings
     start = ale.cloneState()
     actions = ale.getMinimalActionSet()
     random = np.random.default_rng(os.getpid())

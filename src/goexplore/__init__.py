@@ -1,1 +1,106 @@
-"""Go-Explore for hard-exploration problems."""
+"""Go-Explore for hard-exploration problems: explore until solved, then robustify.
+
+Names are imported when they are first used, so that `import goexplore` and `goexplore --help` cost nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from goexplore.archive import Archive, Entry, Standing
+    from goexplore.cells import (
+        CellRepresentation,
+        DownscaledCells,
+        FunctionCells,
+        MontezumaCells,
+        PitfallCells,
+    )
+    from goexplore.config import SearchConfig
+    from goexplore.envs import NOWHERE, AtariEnv, Environment, Place, Step
+    from goexplore.exploration import (
+        ProcessExecutor,
+        PythonKernel,
+        RandomRepeat,
+        Search,
+        SerialExecutor,
+        Status,
+        World,
+    )
+    from goexplore.presets import PRESETS, preset
+    from goexplore.running import Limits, explore
+    from goexplore.runs import RunDirectory
+    from goexplore.selection import (
+        CountScore,
+        NeighbourScore,
+        RankScore,
+        UniformSelection,
+        WeightedSelection,
+    )
+    from goexplore.verification import verify
+
+_HOMES = {
+    "archive": ("Archive", "Entry", "Standing"),
+    "cells": ("CellRepresentation", "DownscaledCells", "FunctionCells", "MontezumaCells", "PitfallCells"),
+    "config": ("SearchConfig",),
+    "envs": ("NOWHERE", "AtariEnv", "Environment", "Place", "Step"),
+    "exploration": (
+        "ProcessExecutor",
+        "PythonKernel",
+        "RandomRepeat",
+        "Search",
+        "SerialExecutor",
+        "Status",
+        "World",
+    ),
+    "presets": ("PRESETS", "preset"),
+    "runs": ("RunDirectory",),
+    "running": ("Limits", "explore"),
+    "selection": ("CountScore", "NeighbourScore", "RankScore", "UniformSelection", "WeightedSelection"),
+    "verification": ("verify",),
+}
+
+__all__ = [
+    "NOWHERE",
+    "PRESETS",
+    "Archive",
+    "AtariEnv",
+    "CellRepresentation",
+    "CountScore",
+    "DownscaledCells",
+    "Entry",
+    "Environment",
+    "FunctionCells",
+    "Limits",
+    "MontezumaCells",
+    "NeighbourScore",
+    "PitfallCells",
+    "Place",
+    "ProcessExecutor",
+    "PythonKernel",
+    "RandomRepeat",
+    "RankScore",
+    "RunDirectory",
+    "Search",
+    "SearchConfig",
+    "SerialExecutor",
+    "Standing",
+    "Status",
+    "Step",
+    "UniformSelection",
+    "WeightedSelection",
+    "World",
+    "explore",
+    "preset",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"goexplore.{home}"), name)
+    raise AttributeError(f"module 'goexplore' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

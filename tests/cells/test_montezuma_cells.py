@@ -247,15 +247,16 @@ def ale():
 class Referee:
     """Holds the tracker against RAM at every training frame.
 
-    Left out, and counted: the frame in which RAM changes to another room or level, since the game writes
-    RAM one frame before it draws the new room; likewise the frame in which an item comes or goes.
+    Left out, and counted, are disagreements in the very frame in which one of the two has changed: RAM has
+    the new room up to one frame before the screen shows it; and a character that jumps out of a room and
+    turns back is drawn on the other side for one frame while RAM keeps its room.
     """
 
     def __init__(self, ale, cells):
         self.ale, self.cells = ale, cells
         self.counts = Counter()
         self.places = set()
-        self.changes = set()
+        self.ways = set()
 
     def begin(self):
         self.lives, self.last = self.ale.lives(), self._truth()
@@ -274,6 +275,7 @@ class Referee:
 
     def step(self, action):
         """Play one training frame; return the cell, or None if the life was lost."""
+        before = self.cells.place()
         self.ale.act(action)
         key = self.cells.update(self.ale.getScreen())
         if self.ale.lives() < self.lives:
@@ -283,19 +285,18 @@ class Referee:
         self.counts["alive"] += 1
         self.lives = self.ale.lives()  # a new level gives one more
         place, items = truth = self._truth()
-        level, room = self.cells.place()
-        self.places.add((level, room))
-        if place == self.last[0]:
-            # RAM counts levels only up to 2.
-            self.counts["room agrees" if (min(level, 2), room) == place else "room differs"] += 1
+        level, room = now = self.cells.place()
+        self.places.add(now)
+        self.ways.add((self.last[0], place))
+        if (min(level, 2), room) == place:  # RAM counts levels only up to 2
+            self.counts["room agrees"] += 1
         else:
-            self.changes.add((self.last[0], place))
-            self.counts["room changes"] += 1
-        if items == self.last[1]:
-            same = self.cells.held_keys(key) == items.bit_count()
-            self.counts["keys agree" if same else "keys differ"] += 1
+            changed = place != self.last[0] or now != before
+            self.counts["room changes" if changed else "room differs"] += 1
+        if self.cells.held_keys(key) == items.bit_count():
+            self.counts["keys agree"] += 1
         else:
-            self.counts["key changes"] += 1
+            self.counts["keys change" if items != self.last[1] else "keys differ"] += 1
         self.last = truth
         return key
 
@@ -427,7 +428,7 @@ def test_rooms_agree_with_ram_in_every_room(ale, start):
 def test_rooms_agree_with_ram_in_every_room_at_length(ale, start):
     referee = visit_all_rooms(ale, start, walks=60, frames=150)
     referee.verdict()
-    ways = {(before[1], after[1]) for before, after in referee.changes}
+    ways = {(before[1], after[1]) for before, after in referee.ways}
     steps = {(right, down) for (room, right, down), near in ROOM_BESIDE.items() if (room, near) in ways}
     assert len(steps) == 4
 

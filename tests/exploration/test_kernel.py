@@ -29,7 +29,7 @@ def run(*actions, board=None, limit=100):
         board = Scoreboard()
         board.add(cell, Standing(0.0, 0))
     return PythonKernel(world, Script(*actions), training_frames=limit).run(
-        Task(index=1, start=start, random_state=0), board
+        Task(order=1, start=start, random_state=0), board
     )
 
 
@@ -123,7 +123,7 @@ def test_a_source_of_actions_may_look_at_the_world():
         number=0, cell=world.reset(), standing=Standing(0.0, 0), branch=START, snapshot=world.snapshot()
     )
     found = PythonKernel(world, RightUntilTheWall()).run(
-        Task(index=1, start=start, random_state=0), Scoreboard()
+        Task(order=1, start=start, random_state=0), Scoreboard()
     )
     assert len(found.actions) == 6
 
@@ -137,7 +137,7 @@ def test_a_kernel_does_not_offer_again_what_an_earlier_task_of_the_batch_has_fou
     board.add(start.cell, start.standing)
     kernel = PythonKernel(world, Script(RIGHT, RIGHT))
     first, second, earlier = (
-        kernel.run(Task(index=index, start=start, random_state=0), board) for index in (3, 4, 2)
+        kernel.run(Task(order=index, start=start, random_state=0), board) for index in (3, 4, 2)
     )
     assert len(first.offers) == 2
     assert second.offers == ()

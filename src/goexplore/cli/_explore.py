@@ -20,8 +20,8 @@ from goexplore.config import (
     SelectionConfig,
 )
 from goexplore.errors import ConfigError
-from goexplore.explore import Limits, explore
 from goexplore.presets import PRESETS, preset
+from goexplore.running import Limits, explore
 
 
 def parse_count(text: str) -> int:

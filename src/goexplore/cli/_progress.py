@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 
-from goexplore.explore import Progress, Reporter
+from goexplore.running import Progress, Reporter
 
 _PLAIN_SECONDS = 10.0
 

@@ -13,7 +13,7 @@ from goexplore.random import SplitMix64
 class Task(NamedTuple):
     """An exploration to run: where from, and with which draws."""
 
-    index: int
+    order: int
     """Its place in the batch: findings are applied in this order."""
     start: Entry
     """The entry as it was when it was chosen."""
@@ -25,7 +25,7 @@ class Kernel(Protocol):
     """Runs explorations. Whichever kernels run the tasks of a batch, the archive becomes the same.
 
     For that, a kernel must offer every visit that the archive would take. It may keep to itself a visit that
-    is not better than one that it has offered for a task with a lower index of the same batch.
+    is not better than one that it has offered for a task with a lower order of the same batch.
     """
 
     def run(self, task: Task, board: Scoreboard) -> Findings:
@@ -44,13 +44,13 @@ class PythonKernel:
         """Explore for up to `training_frames` (k in paper section 2.1.4)."""
         self._world, self._actions, self._limit = world, actions, training_frames
         self._offered: dict[CellKey, Standing] = {}
-        self._last_index = 0
+        self._last_order = 0
 
     def run(self, task: Task, board: Scoreboard) -> Findings:
         """Explore from the task's entry until the limit or the end of the episode."""
-        if task.index <= self._last_index:
+        if task.order <= self._last_order:
             self._offered.clear()  # it was for tasks that come after this one, or for another batch
-        self._last_index = task.index
+        self._last_order = task.order
         world, start, offered = self._world, task.start, self._offered
         world.restore(start.snapshot)
         score, length = start.standing

@@ -104,7 +104,7 @@ class Search:
         random = SplitMix64(stream_state(self._seed, number, 0))
         batch = [self.archive[entry] for entry in self.selection.choose(self._batch_size, random)]
         tasks = [
-            Task(index=index, start=entry, random_state=stream_state(self._seed, number, index))
+            Task(order=index, start=entry, random_state=stream_state(self._seed, number, index))
             for index, entry in enumerate(batch, start=1)
         ]
         self.exploring = True

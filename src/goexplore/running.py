@@ -87,6 +87,16 @@ class Reporter(Protocol):
         ...
 
 
+class Silence:
+    """Reports nothing."""
+
+    def progress(self, progress: Progress) -> None:
+        """Show nothing."""
+
+    def say(self, line: str) -> None:
+        """Say nothing."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """How a session ended."""
@@ -99,9 +109,9 @@ class Outcome:
 def explore(
     config: SearchConfig,
     *,
-    run_dir: Path,
+    run_dir: Path | str,
     limits: Limits,
-    reporter: Reporter,
+    reporter: Reporter | None = None,
     workers: int | None = None,
     resume: bool = False,
     checkpoint_minutes: float = 5.0,
@@ -111,13 +121,14 @@ def explore(
     `workers` None explores in this process. SIGINT and SIGTERM drop the unfinished batch, write a checkpoint
     and return; a second one raises KeyboardInterrupt at once.
     """
+    reporter = reporter or Silence()
     world = build_world(config)
     executor = build_executor(config, workers)
     if resume:
-        run = RunDirectory.open(run_dir)
+        run = RunDirectory.open(Path(run_dir))
         run.require(config)
     else:
-        run = RunDirectory.create(run_dir, config)
+        run = RunDirectory.create(Path(run_dir), config)
     with run.locked(), contextlib.closing(executor):
         checkpoint = run.read_checkpoint()
         for warning in checkpoint.warnings if checkpoint else ():

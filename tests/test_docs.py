@@ -1,0 +1,50 @@
+"""The code in the docs runs, and the examples do what they say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_code_in_the_docs_runs(block, tmp_path):
+    subprocess.run([sys.executable, "-c", block], cwd=tmp_path, check=True, timeout=120)
+
+
+def test_there_is_code_in_the_docs():
+    assert len(BLOCKS) >= 3
+
+
+def test_the_example_solves_its_maze():
+    result = subprocess.run(
+        [sys.executable, ROOT / "examples" / "own_environment.py"], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.startswith("solved after")
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_commands_in_the_docs_exist():
+    from goexplore.cli import _VERBS
+
+    makefile = (ROOT / "Makefile").read_text()
+    for page in PAGES:
+        text = page.read_text()
+        for verb in re.findall(r"^(?:\$ )?goexplore (\w+)", text, re.MULTILINE):
+            assert verb in _VERBS
+        for target in re.findall(r"^(?:\$ )?make ([a-z-]+)", text, re.MULTILINE):
+            assert f"\n{target}:" in makefile
