@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import psutil
@@ -21,7 +21,7 @@ from goexplore.archive import Archive, Branch, Standing
 from goexplore.build import build_executor, build_selection, build_world
 from goexplore.config import SearchConfig
 from goexplore.envs import AtariEnv, Place
-from goexplore.exploration import ProcessExecutor, Search
+from goexplore.exploration import Executor, ProcessExecutor, Search
 from goexplore.presets import preset
 
 _RATE = Callable[[float], float]
@@ -73,11 +73,11 @@ def explore_for(search: Search, seconds: float) -> float:
     return (search.status.game_frames - frames) / (time.perf_counter() - began)
 
 
-def make_search(config: SearchConfig, workers: int, archive: Archive | None = None) -> Search:
+def make_search(config: SearchConfig, executor: Executor, archive: Archive | None = None) -> Search:
     return Search(
         world=build_world(config),
         selection=build_selection(config),
-        executor=build_executor(config, workers),
+        executor=executor,
         archive=archive,
         batch_size=config.exploration.batch_size,
         seed=config.seed,
@@ -98,7 +98,8 @@ def ratio_of_turns(one: _RATE, other: _RATE, *, turns: int, seconds: float) -> t
 def against_raw(name: str, *, workers: int, turns: int, seconds: float) -> float:
     config = preset(name)
     raw = RawEmulators(config.env.game, workers)
-    search = make_search(config, workers)
+    search = make_search(config, build_executor(config, workers))
+    explore_for(search, seconds)  # the first batches find new cells at every step, later ones seldom
     ratio, explored, bare = ratio_of_turns(
         lambda duration: explore_for(search, duration),
         raw.game_frames_per_second,
@@ -137,38 +138,38 @@ def fill(archive: Archive, cells: int, real: Archive) -> None:
             )
 
 
-def resident(search: Search) -> int:
-    """Return resident bytes of all processes of a search; what workers share with us counts once."""
-    assert isinstance(search.executor, ProcessExecutor)
-    processes = [os.getpid(), *search.executor.process_ids]
-    return sum(psutil.Process(number).memory_full_info().pss for number in processes)
+def resident(executors: Sequence[Executor]) -> int:
+    """Return resident bytes of this process and all workers; what they share counts once."""
+    workers = [
+        number for each in executors if isinstance(each, ProcessExecutor) for number in each.process_ids
+    ]
+    return sum(psutil.Process(number).memory_full_info().pss for number in (os.getpid(), *workers))
 
 
 def at_scale(*, cells: int, workers: int, turns: int, seconds: float) -> tuple[float, float]:
     """Return speed with a large archive relative to a small one, and resident bytes per cell."""
     config = preset("montezuma-pixels")
-    seeding = make_search(config, workers)
+    # As in `goexplore explore`, workers are started first, while this process is small.
+    executors = [build_executor(config, workers) for _ in range(3)]
+    seeding = make_search(config, executors[0])
     seeding.run(lambda status: status.cells >= 250)
-    seeding.executor.close()
+    before = resident(executors)
     small, large = Archive(), Archive()
     fill(small, 1000, seeding.archive)
-    small_search = make_search(config, workers, small)
-    large_search = make_search(config, workers, Archive())
-    before = resident(large_search)
-    large_search.executor.close()
+    small_search = make_search(config, executors[1], small)
     fill(large, cells, seeding.archive)
-    large_search = make_search(config, workers, large)
+    large_search = make_search(config, executors[2], large)
     explore_for(large_search, seconds)
-    per_cell = (resident(large_search) - before) / len(large)
-    whole = resident(large_search) / len(large)
+    per_cell = (resident(executors) - before) / len(large)
+    whole = resident(executors[2:]) / len(large)
     ratio, fast, slow = ratio_of_turns(
         lambda duration: explore_for(large_search, duration),
         lambda duration: explore_for(small_search, duration),
         turns=turns,
         seconds=seconds,
     )
-    small_search.executor.close()
-    large_search.executor.close()
+    for executor in executors:
+        executor.close()
     print(
         f"{cells:,} cells: {ratio:.3f} of the speed with 1,000 cells "
         f"({fast:,.0f} of {slow:,.0f} game frames/s); "

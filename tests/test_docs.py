@@ -43,8 +43,6 @@ def test_commands_in_the_docs_exist():
 
     makefile = (ROOT / "Makefile").read_text()
     for page in PAGES:
-        text = page.read_text()
-        for verb in re.findall(r"^(?:\$ )?goexplore (\w+)", text, re.MULTILINE):
-            assert verb in _VERBS
-        for target in re.findall(r"^(?:\$ )?make ([a-z-]+)", text, re.MULTILINE):
-            assert f"\n{target}:" in makefile
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL):
+            for program, word in re.findall(r"^(goexplore|make) ([a-z-]+)", block, re.MULTILINE):
+                assert word in _VERBS if program == "goexplore" else f"\n{word}:" in makefile
