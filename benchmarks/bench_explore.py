@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import psutil
 
-from goexplore.archive import Archive, Branch, Standing
+from goexplore.archive import START, Archive, Branch, Standing
 from goexplore.build import build_executor, build_selection, build_world
 from goexplore.config import SearchConfig
 from goexplore.envs import AtariEnv, Place
@@ -123,14 +123,13 @@ def fill(archive: Archive, cells: int, real: Archive) -> None:
     snapshots = [entry.snapshot for entry in real]
     segment = 0
     while len(archive) < cells:
-        # As in real searches, about one segment for two cells, branching from an earlier one.
-        actions = bytes(random.integers(18, size=60, dtype=np.uint8))
-        parent = Branch(int(random.integers(segment + 1)), 0 if segment == 0 else 30)
-        segment = archive.segments.add(parent if parent.segment else Branch(0, 0), actions)
+        # As in real searches, there is about one segment for two cells, and it branches from an earlier one.
+        parent = Branch(int(random.integers(segment + 1)), 30) if segment else START
+        segment = archive.segments.add(parent if parent.segment else START, random.bytes(60))
         for offset in (30, 60):
             archive.insert(
-                random.integers(9, size=size, dtype=np.uint8).tobytes(),
-                snapshots[int(random.integers(len(snapshots)))],
+                random.bytes(size),
+                snapshots[len(archive) % len(snapshots)],
                 Standing(0.0, 100 + offset),
                 Branch(segment, offset),
                 Place(0, 1),

@@ -13,6 +13,12 @@ def test_draws_are_those_of_the_published_generator():
     ]
 
 
+def test_single_draws_are_those_drawn_together():
+    one_by_one, together = SplitMix64(77), SplitMix64(77)
+    assert [one_by_one.word() for _ in range(5)] == together.words(5).tolist()
+    assert one_by_one.word() == together.word()
+
+
 def test_a_stream_goes_on_where_it_stopped():
     at_once, in_parts = SplitMix64(5), SplitMix64(5)
     assert at_once.words(7).tolist() == [*in_parts.words(3).tolist(), *in_parts.words(4).tolist()]
@@ -23,12 +29,6 @@ def test_numbers_below_a_limit_are_the_upper_half_scaled():
     expected = [(int(word) >> 32) * 18 >> 32 for word in words]
     assert SplitMix64(9).below(18, 100).tolist() == expected
     assert set(SplitMix64(9).below(18, 2000).tolist()) == set(range(18))
-
-
-def test_events_have_their_probability():
-    assert abs(SplitMix64(1).events(0.95, 100_000).mean() - 0.95) < 0.005
-    assert not SplitMix64(1).events(0.0, 1000).any()
-    assert SplitMix64(1).events(1.0, 1000).all()
 
 
 def test_uniform_numbers_are_uniform():

@@ -7,7 +7,7 @@ The k-th draw (k = 1, 2, ...) of a stream with the 64-bit state s is `mix(s + k 
              return z ^ (z >> 31)
 
 - a whole number below n: `((draw >> 32) * n) >> 32`
-- an event of probability p: `(draw >> 32) < floor(p * 2**32)`
+- whether an event of probability p happens: `(draw >> 32) < floor(p * 2**32)`
 - a number in [0, 1): `(draw >> 11) * 2**-53`
 
 A stream for (seed, a, b) has the state `mix(mix(mix(seed + GAMMA) + a + GAMMA) + b + GAMMA)`.
@@ -27,10 +27,7 @@ def stream_state(*numbers: int) -> int:
     """Return the state of the stream that belongs to a sequence of whole numbers."""
     state = 0
     for number in numbers:
-        z = (state + number + GAMMA) & _MASK
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
-        state = z ^ (z >> 31)
+        state = SplitMix64(state + number).word()
     return state
 
 
@@ -40,6 +37,13 @@ class SplitMix64:
     def __init__(self, state: int) -> None:
         """Begin the stream with a 64-bit state, best taken from `stream_state`."""
         self._state = state & _MASK
+
+    def word(self) -> int:
+        """Return the next draw, 64 bits."""
+        self._state = z = (self._state + GAMMA) & _MASK
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
+        return z ^ (z >> 31)
 
     def words(self, count: int) -> _Words:
         """Return the next draws, 64 bits each."""
@@ -53,11 +57,6 @@ class SplitMix64:
         """Return whole numbers from 0 up to, not including, `limit`."""
         numbers = (self.words(count) >> np.uint64(32)) * np.uint64(limit) >> np.uint64(32)
         return numbers.astype(np.int64)
-
-    def events(self, probability: float, count: int) -> NDArray[np.bool_]:
-        """Return whether each of `count` independent events happens."""
-        threshold = np.uint64(int(probability * 2**32))
-        return (self.words(count) >> np.uint64(32)) < threshold
 
     def uniform(self, count: int) -> NDArray[np.float64]:
         """Return numbers in [0, 1)."""

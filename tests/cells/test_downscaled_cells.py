@@ -3,7 +3,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from goexplore import _native as native
 from goexplore.cells import DownscaledCells
+from goexplore.cells._downscaled import ReferenceDownscaler
 from goexplore.envs import AtariEnv
 from goexplore.errors import ConfigError
 
@@ -78,3 +80,55 @@ def test_frames_that_cannot_be_used_are_refused():
         DownscaledCells().reset(np.zeros((210, 160, 3), np.uint8))
     with pytest.raises(ConfigError, match="1 to 255 levels"):
         DownscaledCells(levels=256)
+
+
+@pytest.fixture
+def without_compiler(monkeypatch):
+    monkeypatch.setattr(native, "cells", None)
+
+
+@pytest.mark.usefixtures("without_compiler")
+@pytest.mark.parametrize("levels", [8, 11])
+def test_the_reference_is_exact_and_used_where_nothing_was_compiled(levels):
+    image = np.random.default_rng(0).integers(0, 256, (23, 32), dtype=np.uint8)
+    cells = DownscaledCells(width=5, height=4, levels=levels)
+    assert cells.reset(image) == by_definition(image, 5, 4, levels)
+    assert isinstance(cells._downscaler, ReferenceDownscaler)
+
+
+@pytest.mark.skipif(native.cells is None, reason="installed without a C compiler")
+def test_the_compiled_downscaler_equals_the_reference():
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        rows, columns = random.integers(1, 60, 2).tolist()
+        shape = (
+            rows,
+            columns,
+            *random.integers(1, (columns + 1, rows + 1)).tolist(),
+            int(random.integers(1, 256)),
+        )
+        compiled, reference = native.cells.Downscaler(*shape), ReferenceDownscaler(*shape)
+        grey = random.integers(0, 256, 256).astype(np.int16)
+        frame = random.integers(0, 256, (rows, columns), dtype=np.uint8)
+        for _ in range(3):
+            assert compiled.update(frame, grey) == reference.update(frame, grey)
+            frame[int(random.integers(rows))] = random.integers(0, 256, columns, dtype=np.uint8)
+
+
+@pytest.mark.skipif(native.cells is None, reason="installed without a C compiler")
+def test_the_compiled_downscaler_refuses_what_does_not_fit():
+    with pytest.raises(ValueError, match="expected 1 <= width"):
+        native.cells.Downscaler(8, 8, 9, 1, 8)
+    with pytest.raises(ValueError, match="rows x columns bytes"):
+        native.cells.Downscaler(8, 8, 2, 2, 8).update(bytes(63), np.zeros(256, np.int16))
+
+
+def test_a_colour_that_is_not_known_yet_is_learnt():
+    class Learning:
+        grey = np.full(256, -1, np.int16)
+
+        def learn(self):
+            self.grey[:] = np.arange(256)
+
+    image = np.arange(210 * 160, dtype=np.uint32).astype(np.uint8).reshape(210, 160)
+    assert DownscaledCells(palette=Learning()).reset(image) == DownscaledCells().reset(image)

@@ -103,11 +103,11 @@ def test_random_actions_repeat_as_often_as_they_should():
 
 
 def test_random_actions_are_the_documented_function_of_the_draws():
-    words = [int(word) >> 32 for word in SplitMix64(5).words(19)]
-    drawn = [word * 4 >> 32 for word in words[:10]]
-    expected = drawn[:1]
-    for action, word in zip(drawn[1:], words[10:], strict=True):
-        expected.append(expected[-1] if word < int(0.5 * 2**32) else action)
+    words = iter([int(word) >> 32 for word in SplitMix64(5).words(19)])
+    expected = [next(words) * 4 >> 32]
+    while len(expected) < 10:
+        repeat = next(words) < 2**31
+        expected.append(expected[-1] if repeat else next(words) * 4 >> 32)
     assert list(RandomRepeat(0.5).actions(make_world(), SplitMix64(5), 10)) == expected
 
 

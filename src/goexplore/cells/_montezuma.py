@@ -8,12 +8,10 @@ from numpy.typing import NDArray
 
 from goexplore.cells._character import (
     PLAYFIELD_TOP,
-    WIDTH,
     Screen,
-    character_pixels,
     check_cell_size,
+    find_character,
     neighbours,
-    position,
 )
 from goexplore.cells._representation import CellKey
 from goexplore.envs import Place
@@ -84,9 +82,9 @@ class MontezumaCells:
         """Return the cell of the first observation of an episode."""
         self._forget()
         self._track_keys(observation)
-        pixels = character_pixels(observation)
-        if pixels:
-            self._x, self._y = position(pixels)
+        found = find_character(observation)
+        if found:
+            self._x, self._y, _ = found
         return self._key()
 
     def update(self, observation: Screen) -> CellKey | None:
@@ -95,12 +93,12 @@ class MontezumaCells:
         A death shows in the character's pixels being scattered, or gone from a screen that is not a
         transition between rooms or levels.
         """
-        pixels = character_pixels(observation)
-        if not pixels:
+        found = find_character(observation)
+        if found is None:
             return self._key() if _is_transition(observation) else None
-        if _are_scattered(pixels):
+        x, y, scattered = found
+        if scattered:
             return None
-        x, y = position(pixels)
         if self._x != NO_POSITION:
             right, down = x - self._x, y - self._y
             if not (-JUMP < right < JUMP and -JUMP < down < JUMP):
@@ -205,7 +203,7 @@ class MontezumaCells:
 
     def _track_keys(self, screen: Screen) -> None:
         """Note the current room for every key that has appeared, and forget those that have gone."""
-        strip = screen[25:45, 55:110].tobytes()
+        strip = screen[25:45].tobytes()
         if strip != self._strip:
             self._strip = strip
             self._strip_keys = _count_keys(screen)
@@ -234,11 +232,6 @@ def _is_transition(screen: Screen) -> bool:
     """Return whether the playfield is one of the screens between two rooms or levels."""
     playfield = screen[PLAYFIELD_TOP:]
     return bool(((playfield == BLACK) | (playfield == BLUE)).all())
-
-
-def _are_scattered(pixels: list[int]) -> bool:
-    """Return whether no two pixels are adjacent, that is 1 or `WIDTH` apart in the frame's order."""
-    return not any(index + 1 in pixels or index + WIDTH in pixels for index in pixels)
 
 
 def _count_keys(screen: Screen) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.cells._character import Screen, character_pixels, check_cell_size, neighbours, position
+from goexplore.cells._character import Screen, check_cell_size, find_character, neighbours
 from goexplore.cells._representation import CellKey
 from goexplore.envs import Place
 from goexplore.errors import SnapshotError
@@ -55,9 +55,9 @@ class PitfallCells:
 
     def update(self, observation: Screen) -> CellKey:
         """Return the cell after one more training frame: losing a life ends nothing here (appendix A.2)."""
-        pixels = character_pixels(observation)
-        if pixels:
-            x, y = position(pixels)
+        found = find_character(observation)
+        if found:
+            x, y, _ = found
             right = x - self._x
             # A lost life also moves the character to the left, but never as far as a new room does.
             if self._x != NO_POSITION and not -JUMP <= right <= JUMP:

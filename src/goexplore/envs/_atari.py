@@ -9,9 +9,6 @@ from goexplore.envs._environment import NOWHERE, Environment, Place, Step
 from goexplore.envs._games import EpisodeEnd, facts, rom_name
 from goexplore.errors import ConfigError, SnapshotError
 
-_UNKNOWN_GREY = -1e9
-"""So far below 0 that any mean of grey levels with it is below 0 too."""
-
 
 class AtariEnv(Environment):
     """One emulator. Observations are the screen as palette indices, 210 x 160 bytes.
@@ -53,8 +50,8 @@ class AtariEnv(Environment):
         self._facts = facts(rom)
         self._ends_at_life_loss = (episode_end or self._facts.episode_end) == "life-loss"
         self._lives = ale.lives()
-        self.grey: NDArray[np.float32] = np.full(256, _UNKNOWN_GREY, np.float32)
-        """The grey level of each palette index, once it was seen: this environment is its own palette."""
+        self.grey: NDArray[np.int16] = np.full(256, -1, np.int16)
+        """The grey level of each palette index, -1 until it was seen: this environment is its own palette."""
         self.learn()
         self._initial_screen: NDArray[np.uint8] = ale.getScreen().copy()
         self._at_start = True

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-import numpy as np
-
 from goexplore.exploration._world import World
 from goexplore.random import SplitMix64
 
@@ -24,7 +22,8 @@ class ActionSource(Protocol):
 class RandomRepeat:
     """Random actions: the first uniform, then each one repeats the last with a fixed probability.
 
-    Draws: `limit` whole numbers below the number of actions, then `limit - 1` repeat events.
+    Draws: one for the first action; then, for each training frame, one for whether to repeat, and one more
+    for the action if not.
     """
 
     def __init__(self, repeat_probability: float = 0.95) -> None:
@@ -32,10 +31,11 @@ class RandomRepeat:
         self._repeat_probability = repeat_probability
 
     def actions(self, world: World, random: SplitMix64, limit: int) -> Iterator[int]:
-        """Return the actions: they do not depend on the world, so they are drawn at once."""
-        drawn = random.below(world.action_count, limit)
-        fresh = np.ones(limit, np.bool_)
-        fresh[1:] = ~random.events(self._repeat_probability, limit - 1)
-        # Each action is the latest one that was freshly drawn.
-        latest = np.maximum.accumulate(np.where(fresh, np.arange(limit), 0))
-        return iter(drawn[latest].tolist())
+        """Yield the actions: they do not depend on the world."""
+        count, repeat = world.action_count, int(self._repeat_probability * 2**32)
+        action = (random.word() >> 32) * count >> 32
+        yield action
+        for _ in range(limit - 1):
+            if random.word() >> 32 >= repeat:
+                action = (random.word() >> 32) * count >> 32
+            yield action
