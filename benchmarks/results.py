@@ -28,10 +28,12 @@ THREE_SEEDS = ("montezuma-2021", "montezuma", "montezuma-pixels", "pitfall")
 def explore(name: str, seed: int, folder: Path) -> Path:
     """Run one search, unless it is there already."""
     run = folder / f"{name}-seed{seed}"
+    folder.mkdir(parents=True, exist_ok=True)
     if not (run / "done").exists():
         command = [sys.executable, "-m", "goexplore", "explore", name, "--seed", str(seed)]
         resume = ["--resume"] if (run / "config.json").exists() else []
-        subprocess.run([*command, *PLAN[name], "--run-dir", str(run), *resume], check=True)
+        with (folder / f"{run.name}.log").open("a") as log:
+            subprocess.run([*command, *PLAN[name], "--run-dir", str(run), *resume], check=True, stdout=log)
         (run / "done").touch()
     return run
 
@@ -80,10 +82,11 @@ def main() -> None:
     curves: dict[str, list[list[dict[str, Any]]]] = {}
     print("| preset | seed | game frames | minutes | rooms | cells | best search score | game frames/s |")
     print("|---|---|---|---|---|---|---|---|")
-    for name in chosen.only:
-        for seed in range(3 if name in THREE_SEEDS else 1):
-            run = explore(name, seed, chosen.folder)
-            curve = metrics(run)
+    for seed in range(3):
+        for name in chosen.only:
+            if seed > 0 and name not in THREE_SEEDS:
+                continue
+            curve = metrics(explore(name, seed, chosen.folder))
             curves.setdefault(name, []).append(curve)
             last = curve[-1]
             print(
