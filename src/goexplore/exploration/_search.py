@@ -70,11 +70,12 @@ class Search:
 
         Give the `archive` and `status` of an earlier search to go on with it.
         """
-        self.archive = archive or Archive()
+        self.archive = Archive() if archive is None else archive
         self.selection = selection
         self.executor = executor
         self.exploring = False
         """Whether explorations are running: the only time when an exception leaves the archive whole."""
+        self._clock = monotonic()
         self._frame_skip = world.frame_skip
         self._batch_size = batch_size
         self._seed = seed
@@ -92,6 +93,7 @@ class Search:
 
         An interrupt drops the unfinished batch: the archive changes by whole batches only.
         """
+        self._clock = monotonic()
         while not until(self.status):
             update = self._explore_one_batch()
             for callback in callbacks:
@@ -99,7 +101,6 @@ class Search:
         return self.status
 
     def _explore_one_batch(self) -> Update:
-        began = monotonic()
         number, known = self.status.batches, len(self.archive)
         random = SplitMix64(stream_state(self._seed, number, 0))
         batch = [self.archive[entry] for entry in self.selection.choose(self._batch_size, random)]
@@ -117,12 +118,13 @@ class Search:
         update = self.archive.update(batch, findings, game_frame=self.status.game_frames + explored)
         self.selection.refresh(self.archive, update)
         self.executor.learn(self.archive.board.since(known, update.improved))
+        before, self._clock = self._clock, monotonic()
         self.status = self._look(
             Status(
                 batches=number + 1,
                 game_frames=self.status.game_frames + explored,
                 game_frames_with_replay=self.status.game_frames_with_replay + returned + explored,
-                seconds=self.status.seconds + monotonic() - began,
+                seconds=self.status.seconds + self._clock - before,
             )
         )
         return update

@@ -10,7 +10,6 @@ from goexplore.envs import Environment, Place
 from goexplore.errors import ConfigError, SnapshotError
 
 SNAPSHOT_VERSION = 1
-_MAX_SNAPSHOT_BYTES = 1 << 30
 
 
 class Arrival(NamedTuple):
@@ -79,7 +78,7 @@ class World:
                 "that wrote it"
             )
         try:
-            body = self._decompressor.decompress(snapshot[1:], max_output_size=_MAX_SNAPSHOT_BYTES)
+            body = self._decompressor.decompress(snapshot[1:])
         except zstandard.ZstdError as error:
             raise SnapshotError(
                 f"expected a snapshot of this environment, got {len(snapshot)} bytes that do not decompress "
@@ -101,7 +100,7 @@ def _codec(initial: bytes) -> tuple[zstandard.ZstdCompressor, zstandard.ZstdDeco
         source_size=len(initial),
         dict_size=len(initial),
         format=zstandard.FORMAT_ZSTD1_MAGICLESS,
-        write_content_size=False,
+        write_content_size=True,  # else every decompression reserves room for the largest possible content
         write_dict_id=False,
     )
     return (
