@@ -67,6 +67,10 @@ def test_any_atari_game_has_settings():
         lambda: ExplorationConfig(repeat_probability=1.5),
         lambda: ExplorationConfig(training_frames=0),
         lambda: SelectionConfig(seen_weight=-1.0),
+        lambda: SelectionConfig(seen_weight=-1),
+        lambda: SelectionConfig(seen_weight=float("inf")),
+        lambda: SelectionConfig(epsilon1=0.0),
+        lambda: dataclasses.replace(preset("montezuma"), env=AtariConfig(game="ALE/Pong-v5")),
         lambda: SelectionConfig(constant=0.0, epsilon2=0.0),
         lambda: SearchConfig(env=AtariConfig(game="pong"), selection=SelectionConfig(horizontal_weight=1.0)),
         lambda: from_json({"env": {"game": "pong", "colour": 1}}),
@@ -75,6 +79,10 @@ def test_any_atari_game_has_settings():
 def test_settings_that_cannot_be_used_are_refused_with_a_reason(make):
     with pytest.raises(ConfigError, match="expected"):
         make()
+
+
+def test_any_weight_is_enough_to_give_every_cell_a_chance():
+    SelectionConfig(constant=0.0, epsilon2=0.0, chosen_weight=1.0)
 
 
 def test_differences_are_named():

@@ -62,12 +62,35 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before_and_says_so(run, sear
     else:
         content[len(content) // 2] ^= 0x01
         file.write_bytes(content)
-    if name == "meta.json" and damage == "flipped":
-        file.write_text("{}")
     checkpoint = run.read_checkpoint()
     assert checkpoint.status == first
     assert len(checkpoint.warnings) == 1
     assert "000002" in checkpoint.warnings[0]
+
+
+def test_every_single_changed_character_of_the_description_is_found(run, search):
+    file = save(run, search) / "meta.json"
+    text = file.read_text()
+    for position, character in enumerate(text):
+        if not character.isspace():
+            file.write_text(text[:position] + chr(ord(character) ^ 1) + text[position + 1 :])
+            with pytest.raises(CheckpointError):
+                run.read_checkpoint()
+
+
+def test_a_damaged_checkpoint_that_is_set_aside_does_not_push_out_a_whole_one(run, search):
+    first = save(run, search)
+    (save(run, search) / "archive.parquet").write_bytes(b"")
+    run.set_aside(run.read_checkpoint().damaged)
+    save(run, search)
+    assert first.exists()
+    assert run.read_checkpoint().warnings == ()
+
+
+def test_a_run_that_ended_before_it_had_begun_can_be_begun_again(tmp_path):
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "run" / "config.json.part").write_text("{")
+    RunDirectory.create(tmp_path / "run", CONFIG)
 
 
 def test_no_whole_checkpoint_is_an_error(run, search):

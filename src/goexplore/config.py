@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from goexplore.envs import EpisodeEnd
+from goexplore.envs import EpisodeEnd, gymnasium_id, rom_name
 from goexplore.errors import ConfigError
 
 
@@ -115,13 +115,15 @@ class SelectionConfig:
     def __post_init__(self) -> None:
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
-            if isinstance(value, float):
-                _at_least(f"selection.{each.name.replace('_', '-')}", value, 0)
+            if each.type in ("float", float):
+                _between(f"selection.{each.name.replace('_', '-')}", value, 0, 1e9)
+        _between("selection.epsilon1", self.epsilon1, 1e-9, 1e9)
         _between("selection.level-factor", self.level_factor, 0, 1)
-        if self.rule == "weighted" and self.constant + self.epsilon2 + self.seen_weight <= 0:
+        counted = self.chosen_weight + self.chosen_since_new_weight + self.seen_weight
+        if self.rule == "weighted" and self.constant + self.epsilon2 + counted <= 0:
             raise ConfigError(
-                "expected every cell to have a chance, got a selection with constant, epsilon2 and "
-                "seen-weight all 0: set one of them"
+                "expected every cell to have a chance, got a selection with constant, epsilon2 and all count "
+                "weights 0: set one of them"
             )
 
 
@@ -155,6 +157,12 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         _at_least("seed", self.seed, 0)
+        game = _GAME_OF_CELLS.get(self.cells.kind)
+        if game is not None and rom_name(self.env.game) != game:
+            raise ConfigError(
+                f"expected the game {gymnasium_id(game)} for {self.cells.kind} cells, got {self.env.game}: "
+                f"explore {gymnasium_id(rom_name(self.env.game))}, which has downscaled cells"
+            )
         weights = self.selection
         if self.cells.kind == "downscaled" and (weights.horizontal_weight or weights.vertical_weight):
             raise ConfigError(
@@ -166,6 +174,9 @@ class SearchConfig:
                 f"expected no more-keys weight for {self.cells.kind} cells, which hold no keys, got "
                 f"{weights.more_keys_weight:g}: set it to 0"
             )
+
+
+_GAME_OF_CELLS = {"montezuma": "montezuma_revenge", "pitfall": "pitfall"}
 
 
 def to_json(config: SearchConfig) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from goexplore.config import SearchConfig
 from goexplore.errors import ConfigError
 from goexplore.event_file import EventFile
 from goexplore.exploration import ProcessExecutor, Search, Status
-from goexplore.runs import RunDirectory
+from goexplore.runs import RunDirectory, clear_errors
 
 _METRICS_SECONDS = 5.0
 _PACE_SECONDS = 30.0
@@ -48,8 +48,8 @@ class Limits:
             ("minutes", self.minutes),
             ("until-level", self.level),
         ):
-            if value is not None and not value > 0:
-                raise ConfigError(f"expected --{name} to be more than 0, got {value}: change or omit it")
+            if value is not None:
+                _require_positive(name, value)
 
     def reached(self, status: Status, session_seconds: float) -> bool:
         """Whether it is time to stop."""
@@ -122,17 +122,22 @@ def explore(
     and return; a second one raises KeyboardInterrupt at once.
     """
     reporter = reporter or Silence()
+    _require_positive("checkpoint-minutes", checkpoint_minutes)
     world = build_world(config)
-    executor = build_executor(config, workers)
-    if resume:
-        run = RunDirectory.open(Path(run_dir))
-        run.require(config)
-    else:
-        run = RunDirectory.create(Path(run_dir), config)
-    with run.locked(), contextlib.closing(executor):
+    world.reset()  # finds settings that do not fit the game before anything is written
+    with contextlib.ExitStack() as stack:
+        executor = stack.enter_context(contextlib.closing(build_executor(config, workers)))
+        if resume:
+            run = RunDirectory.open(Path(run_dir))
+            run.require(config)
+        else:
+            run = RunDirectory.create(Path(run_dir), config)
+        stack.enter_context(run.locked())
         checkpoint = run.read_checkpoint()
-        for warning in checkpoint.warnings if checkpoint else ():
-            reporter.say(f"warning: {warning}")
+        if checkpoint:
+            for warning in checkpoint.warnings:
+                reporter.say(f"warning: {warning}")
+            run.set_aside(checkpoint.damaged)
         search = Search(
             world=world,
             selection=build_selection(config),
@@ -144,8 +149,8 @@ def explore(
         )
         run.rewind_metrics(search.status.game_frames)
         session = _Session(search, run, limits, reporter, checkpoint_minutes=checkpoint_minutes)
-        with contextlib.closing(session):
-            session.explore(world.cells)
+        stack.enter_context(contextlib.closing(session))
+        session.explore(world.cells)
         return Outcome(search=search, run=run, interrupted=session.interrupted)
 
 
@@ -167,7 +172,9 @@ class _Session:
     ) -> None:
         self.interrupted = False
         self._search, self._run, self._limits, self._reporter = search, run, limits, reporter
-        self._events = EventFile(run.path / "tensorboard")
+        self._crashed_tasks = 0
+        with clear_errors(run.path):
+            self._events = EventFile(run.path / "tensorboard")
         self._checkpoint_seconds = checkpoint_minutes * 60
         self._began = self._recorded = self._saved = monotonic()
         self._saved_batches = -1 if search.status.batches == 0 else search.status.batches
@@ -181,12 +188,13 @@ class _Session:
                 self._search.run(self._time_to_stop, lambda search, update: self._after_batch(cells))
             if self.interrupted:
                 self._reporter.say("interrupted: writing a checkpoint (once more to stop without it)")
-            self._record()
             self._save(cells)
+            self._record()
 
     def close(self) -> None:
         """Close what is open."""
-        self._events.close()
+        with clear_errors(self._run.path):
+            self._events.close()
 
     def _time_to_stop(self, status: Status) -> bool:
         return self.interrupted or self._limits.reached(status, monotonic() - self._began)
@@ -195,10 +203,20 @@ class _Session:
         now = monotonic()
         self._pace.append((now, self._search.status.game_frames))
         self._reporter.progress(self._progress())
+        self._tell_of_crashes()
         if now - self._recorded >= _METRICS_SECONDS:
             self._record()
         if now - self._saved >= self._checkpoint_seconds:
             self._save(cells)
+
+    def _tell_of_crashes(self) -> None:
+        executor = self._search.executor
+        if isinstance(executor, ProcessExecutor) and executor.crashed_tasks > self._crashed_tasks:
+            self._crashed_tasks = executor.crashed_tasks
+            self._reporter.say(
+                f"warning: {self._crashed_tasks} explorations crashed every worker that ran them and were "
+                "given up: they count as having found nothing"
+            )
 
     def _progress(self) -> Progress:
         status, now = self._search.status, monotonic()
@@ -243,7 +261,8 @@ class _Session:
             "memory_bytes": progress.memory_bytes,
         }
         self._run.append_metrics({"batches": status.batches, **values})
-        self._events.scalars(status.game_frames, {f"explore/{name}": values[name] for name in values})
+        with clear_errors(self._run.path):
+            self._events.scalars(status.game_frames, {f"explore/{name}": values[name] for name in values})
         self._recorded = monotonic()
 
     def _save(self, cells: CellRepresentation) -> None:
@@ -272,3 +291,8 @@ class _Session:
         self.interrupted = True
         if self._search.exploring:
             raise _Interrupted
+
+
+def _require_positive(name: str, value: float) -> None:
+    if not 0 < value < float("inf"):
+        raise ConfigError(f"expected --{name} to be more than 0, got {value}: change or omit it")

@@ -14,13 +14,13 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from goexplore.archive import Archive, read_archive, write_archive
+from goexplore.archive import ARCHIVE_FILE, SEGMENTS_FILE, Archive, read_archive, write_archive
 from goexplore.cells import CellRepresentation
 from goexplore.config import SearchConfig, differences, from_json, to_json
 from goexplore.envs import Place
@@ -32,6 +32,9 @@ FORMAT = 1
 
 _KEPT_CHECKPOINTS = 2
 
+_UNFINISHED = {"checkpoints", "config.json.part"}
+"""What there may be of a run that ended before it had begun."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
@@ -40,8 +43,10 @@ class Checkpoint:
     folder: Path
     archive: Archive
     status: Status
+    damaged: tuple[Path, ...] = ()
+    """Newer checkpoints that could not be read."""
     warnings: tuple[str, ...] = ()
-    """One line for each newer checkpoint that could not be read."""
+    """One line for each of these."""
 
 
 class RunDirectory:
@@ -55,14 +60,14 @@ class RunDirectory:
     def create(cls, path: Path, config: SearchConfig) -> RunDirectory:
         """Make a new run directory; refuse one that holds something already."""
         run = cls(path)
-        with _clear_errors(path):
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        with clear_errors(path):
+            if path.exists() and (not path.is_dir() or {each.name for each in path.iterdir()} - _UNFINISHED):
                 raise RunDirectoryError(
                     f"expected a new or empty directory, got {path}, which exists: "
                     "continue it with --resume or choose another --run-dir"
                 )
             path.mkdir(parents=True, exist_ok=True)
-            run.checkpoints.mkdir()
+            run.checkpoints.mkdir(exist_ok=True)
             _write_whole(
                 path / "config.json",
                 {
@@ -130,8 +135,8 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from writing to this run; the lock goes with the process, however it ends."""
-        with _clear_errors(self.path):
+        """Keep others from writing to this run; the lock goes with our processes, however they end."""
+        with clear_errors(self.path):
             file = open(self.path / "lock", "w")  # noqa: SIM115
         with file:
             try:
@@ -148,16 +153,17 @@ class RunDirectory:
         numbers = self._numbers()
         name = f"{(numbers[-1] if numbers else 0) + 1:06d}"
         aside, final = self.checkpoints / f".{name}.part", self.checkpoints / name
-        with _clear_errors(self.path):
+        with clear_errors(self.path):
             try:
                 self._drop_unfinished()
                 aside.mkdir()
                 files = write_archive(archive, aside, cells.columns)
+                content = {"status": dataclasses.asdict(status), "places": sorted(archive.places)}
+                sums = {file.name: _sha256(file) for file in files}
                 meta = {
                     "format": FORMAT,
-                    "status": dataclasses.asdict(status),
-                    "places": sorted(archive.places),
-                    "sha256": {file.name: _sha256(file) for file in files},
+                    "content": content,
+                    "sha256": {**sums, "content": _json_sha256(content)},
                 }
                 _write_whole(aside / "meta.json", meta)
                 for file in files:
@@ -174,15 +180,17 @@ class RunDirectory:
 
     def read_checkpoint(self) -> Checkpoint | None:
         """Return the newest checkpoint that is whole, or None if none was ever written."""
+        damaged: list[Path] = []
         warnings: list[str] = []
         for number in reversed(self._numbers()):
             folder = self.checkpoints / f"{number:06d}"
             try:
                 checkpoint = self._read(folder)
             except CheckpointError as error:
+                damaged.append(folder)
                 warnings.append(f"checkpoint {folder.name} is not used: {error}")
                 continue
-            return dataclasses.replace(checkpoint, warnings=tuple(warnings))
+            return dataclasses.replace(checkpoint, damaged=tuple(damaged), warnings=tuple(warnings))
         if warnings:
             raise CheckpointError("; ".join(warnings) + ". No checkpoint is whole: start a new run")
         return None
@@ -190,22 +198,25 @@ class RunDirectory:
     def _read(self, folder: Path) -> Checkpoint:
         try:
             meta = json.loads((folder / "meta.json").read_text())
-            sums = {name: _sha256(folder / name) for name in meta["sha256"]}
+            if meta["format"] != FORMAT:
+                raise CheckpointError(f"expected format {FORMAT}, got {meta['format']!r}")
+            content, expected = meta["content"], meta["sha256"]
+            sums = {name: _sha256(folder / name) for name in (ARCHIVE_FILE, SEGMENTS_FILE)}
+            if {**sums, "content": _json_sha256(content)} != expected:
+                raise CheckpointError("expected files with the checksums in meta.json, got others")
+            status = Status(**content["status"])
+            places = [Place(*place) for place in content["places"]]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"expected meta.json and its files, got {error!r}") from error
-        if meta.get("format") != FORMAT:
-            raise CheckpointError(f"expected format {FORMAT}, got {meta.get('format')!r}")
-        damaged = [name for name in sums if sums[name] != meta["sha256"][name]]
-        if damaged:
-            raise CheckpointError(
-                f"expected the checksums in meta.json, got others for {' and '.join(damaged)}"
-            )
-        archive = read_archive(
-            folder,
-            reset_seen=self.config().selection.reset_seen,
-            places=[Place(*place) for place in meta["places"]],
-        )
-        return Checkpoint(folder=folder, archive=archive, status=Status(**meta["status"]))
+        archive = read_archive(folder, reset_seen=self.config().selection.reset_seen, places=places)
+        return Checkpoint(folder=folder, archive=archive, status=status)
+
+    def set_aside(self, damaged: Sequence[Path]) -> None:
+        """Rename damaged checkpoints, so that whole ones are kept in their place."""
+        for folder in damaged:
+            with clear_errors(self.path):
+                shutil.rmtree(folder.with_suffix(".damaged"), ignore_errors=True)
+                folder.rename(folder.with_suffix(".damaged"))
 
     def _numbers(self) -> list[int]:
         if not self.checkpoints.is_dir():
@@ -218,7 +229,7 @@ class RunDirectory:
 
     def append_metrics(self, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
-        with _clear_errors(self.path), self.metrics.open("a") as file:
+        with clear_errors(self.path), self.metrics.open("a") as file:
             file.write(json.dumps(values) + "\n")
 
     def read_metrics(self) -> list[dict[str, Any]]:
@@ -233,7 +244,7 @@ class RunDirectory:
     def rewind_metrics(self, game_frames: int) -> None:
         """Drop the lines of batches after a checkpoint: a resumed search will write them again."""
         kept = [line for line in self.read_metrics() if line["game_frames"] <= game_frames]
-        with _clear_errors(self.path):
+        with clear_errors(self.path):
             aside = self.metrics.with_suffix(".part")
             aside.write_text("".join(json.dumps(line) + "\n" for line in kept))
             _sync(aside)
@@ -241,7 +252,7 @@ class RunDirectory:
 
 
 @contextlib.contextmanager
-def _clear_errors(path: Path) -> Iterator[None]:
+def clear_errors(path: Path) -> Iterator[None]:
     """Turn what the file system says into one clear line."""
     try:
         yield
@@ -273,6 +284,10 @@ def _sha256(file: Path) -> str:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _json_sha256(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _versions() -> dict[str, str]:

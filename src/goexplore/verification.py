@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import signal
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from goexplore.archive import START, Archive, Branch, Standing
 from goexplore.build import build_world
 from goexplore.config import SearchConfig
+from goexplore.errors import WorkerError
 from goexplore.exploration import World
 
 
@@ -152,11 +155,17 @@ def verify(
     replays = plan_replays(archive, entries)
     mismatches: list[Mismatch] = []
     checked = 0
-    with multiprocessing.Pool(workers, _begin, (config,)) as pool:
-        for claims, found in pool.imap_unordered(_play, replays):
-            checked += claims
-            mismatches += found
-            progress(checked, len(entries))
+    with ProcessPoolExecutor(workers, initializer=_begin, initargs=(config,)) as pool:
+        try:
+            for claims, found in pool.map(_play, replays):
+                checked += claims
+                mismatches += found
+                progress(checked, len(entries))
+        except BrokenProcessPool as error:
+            raise WorkerError(
+                "a process that replayed trajectories died: the emulator may have crashed on one of them; "
+                "narrow it down with --sample"
+            ) from error
     return Verdict(
         checked=checked,
         game_frames=sum(len(replay.actions) for replay in replays) * config.env.frame_skip,
@@ -168,6 +177,7 @@ _world: World
 
 
 def _begin(config: SearchConfig) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     global _world
     _world = build_world(config)
 

@@ -125,6 +125,14 @@ def test_the_best_entry_has_the_highest_score_then_the_shortest_trajectory():
     assert archive[archive.best].cell == b"c"
 
 
+def test_of_equals_the_entry_found_first_is_the_best_whichever_got_there_first():
+    archive = planted()
+    both = findings(offer(b"a", score=1.0, length=9), offer(b"b", score=2.0, length=5))
+    archive.update([archive[0]], [both], game_frame=1)
+    archive.update([archive[0]], [findings(offer(b"a", score=2.0, length=5, number=1))], game_frame=2)
+    assert archive.best == 1
+
+
 def test_places_once_found_stay_found():
     archive = Archive()
     archive.plant(b"start", b"", Place(0, 1))

@@ -73,6 +73,11 @@ def test_atari_screens_give_the_cells_of_their_grey_frames():
         assert cells.update(env.observation()) == plain.update(env._ale.getScreenGrayscale())
 
 
+def test_a_view_of_a_frame_is_as_good_as_a_copy():
+    colours = np.random.default_rng(0).integers(0, 256, (210, 160, 3), dtype=np.uint8)
+    assert DownscaledCells().reset(colours[..., 1]) == DownscaledCells().reset(colours[..., 1].copy())
+
+
 def test_frames_that_cannot_be_used_are_refused():
     with pytest.raises(ConfigError, match="at least 11 x 8 pixels"):
         DownscaledCells().reset(np.zeros((7, 160), np.uint8))

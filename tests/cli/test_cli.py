@@ -175,17 +175,19 @@ def wait_until(condition, seconds=60):
         time.sleep(0.05)
 
 
-def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(finished, start, tmp_path):
-    run = tmp_path / "run"
-    arguments = ["explore", "montezuma", "--game-frames", "40K", "--run-dir", run, *QUICK]
+@pytest.mark.parametrize("preset", ["montezuma", "montezuma-2021", "pitfall-pixels"])
+def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(preset, start, tmp_path):
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    assert goexplore("explore", preset, "--game-frames", "40K", "--run-dir", whole, *QUICK).returncode == 0
+    arguments = ["explore", preset, "--game-frames", "40K", "--run-dir", run, *QUICK]
     often = ["--checkpoint-minutes", "0.002"]
     process = start(*arguments, *often)
-    wait_until(lambda: (run / "checkpoints" / "000003").exists())
+    wait_until(lambda: (run / "checkpoints" / "000002").exists())
     process.send_signal(signal.SIGKILL)
     process.wait()
     result = goexplore(*arguments, *often, "--resume")
     assert result.returncode == 0, result.stderr
-    assert tables(run) == tables(finished[0])
+    assert tables(run) == tables(whole)
     frames = [json.loads(line)["game_frames"] for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert frames == sorted(frames)
 
@@ -249,6 +251,10 @@ def test_workers_end_with_a_main_process_that_was_killed(start, tmp_path):
         (["explore", "montezuma", "--game-frames", "-5"], "--game-frames to be more than 0, got -5"),
         (["explore", "montezuma", "--game-frames", "many"], "got 'many'"),
         (["explore", "montezuma", "--minutes", "0"], "--minutes to be more than 0, got 0"),
+        (["explore", "montezuma", "--minutes", "inf"], "--minutes to be more than 0, got inf"),
+        (["explore", "montezuma", "--checkpoint-minutes", "nan"], "--checkpoint-minutes to be more than 0"),
+        (["explore", "montezuma", "--env.game", "ALE/Pong-v5"], "for montezuma cells, got ALE/Pong-v5"),
+        (["explore", "montezuma-pixels", "--cells.width", "200"], "at least 200 x 8 pixels, got 160 x 210"),
         (["explore", "montezuma", "--seed", "-1"], "--seed to be 0 or more, got -1"),
         (["explore", "montezuma", "--exploration.batch-size", "0"], "batch-size to be 1 or more, got 0"),
         (["explore", "montezuma", "--run-dir", "/dev/null/run"], "Not a directory"),
@@ -279,6 +285,34 @@ def test_a_resume_with_other_settings_is_refused(finished):
     result = goexplore("explore", "montezuma", "--run-dir", finished[0], "--resume")
     assert result.returncode == 2
     assert "exploration.batch_size is 20, not 1000" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("4.1M", 4_100_000), ("60M", 60_000_000), ("1.2B", 1_200_000_000), ("250_000", 250_000)],
+)
+def test_counts_may_be_written_short(text, number):
+    from goexplore.cli._explore import parse_count
+
+    assert parse_count(text) == number
+
+
+FULL_DISK = """
+import resource, sys
+from goexplore.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("size", [100, 2500])
+def test_a_full_disk_is_one_clear_line(size, tmp_path):
+    arguments = ["explore", "montezuma", "--game-frames", "10K", "--run-dir", tmp_path / "run", *QUICK]
+    command = [sys.executable, "-c", FULL_DISK, str(size), *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "File too large: free space" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
 
 
 def test_limits_on_level_and_score_stop_the_search(tmp_path):

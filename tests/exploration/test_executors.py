@@ -1,5 +1,6 @@
 """The promise that the archive depends on config and seed alone, on a tiny field and with real kills."""
 
+import contextlib
 import os
 import signal
 
@@ -59,6 +60,31 @@ def test_a_killed_worker_is_replaced_and_nothing_changes(tmp_path):
     assert saved(search, tmp_path / "run") == reference(tmp_path / "reference")
 
 
+def test_a_batch_that_was_interrupted_can_be_run_again(tmp_path, monkeypatch):
+    from goexplore.exploration import _processes
+
+    executor = ProcessExecutor(make_kernel, workers=2)
+    search = make_search(executor)
+    real_wait = _processes.wait
+    calls = interrupts = 0
+
+    def interrupting_wait(pipes):
+        nonlocal calls
+        calls += 1
+        if calls % 17 == 0:
+            raise KeyboardInterrupt
+        return real_wait(pipes)
+
+    monkeypatch.setattr(_processes, "wait", interrupting_wait)
+    while search.status.batches < BATCHES:
+        with contextlib.suppress(KeyboardInterrupt):
+            search.run(lambda status: status.batches >= BATCHES)
+        interrupts += 1
+    executor.close()
+    assert interrupts > 3
+    assert saved(search, tmp_path / "run") == reference(tmp_path / "reference")
+
+
 class Deadly(Field):
     """Kills its process when it reaches a certain spot."""
 
@@ -89,6 +115,23 @@ class Broken(Field):
 
 def make_broken_kernel():
     return PythonKernel(World(Broken(), FunctionCells(position)), RandomRepeat(0.5))
+
+
+class Doomed(Field):
+    def restore(self, snapshot: bytes) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def make_doomed_kernel():
+    return PythonKernel(World(Doomed(), FunctionCells(position)), RandomRepeat(0.5))
+
+
+def test_a_search_in_which_everything_crashes_ends_with_an_error():
+    executor = ProcessExecutor(make_doomed_kernel, workers=2)
+    search = Search(world=make_world(), selection=make_selection(), executor=executor, batch_size=3)
+    with pytest.raises(WorkerError, match="every exploration of a batch of 3 crashed"):
+        search.run(lambda status: False)
+    executor.close()
 
 
 def test_an_exception_in_a_worker_reaches_the_user():

@@ -203,5 +203,6 @@ class Archive:
     def _note(self, number: int, place: Place) -> None:
         if place != NOWHERE:
             self.places.add(place)
-        if self.board.standing(number).beats(self.board.standing(self.best)):
+        standing, best = self.board.standing(number), self.board.standing(self.best)
+        if standing.beats(best) or (standing == best and number < self.best):
             self.best = number

@@ -98,7 +98,10 @@ class DownscaledCells(CellRepresentation):
         """Return the cell of a frame: it depends on that frame alone."""
         if observation.shape != self._shape:
             self._prepare(observation)
-        key = self._downscaler.update(observation, self._palette.grey)
+        try:
+            key = self._downscaler.update(observation, self._palette.grey)
+        except ValueError:  # rows that do not follow one another in memory
+            key = self._downscaler.update(np.ascontiguousarray(observation), self._palette.grey)
         if key is None:  # there is a colour that was never seen before
             self._palette.learn()
             return self.update(observation)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import make_reporter, thousands
 from goexplore.config import (
     AtariConfig,
@@ -28,8 +29,8 @@ def parse_count(text: str) -> int:
     """Return the whole number that 250000, 250_000, 250K, 60M or 1.2B means."""
     match = re.fullmatch(r"([+-]?\d[\d_]*(?:\.\d+)?)([KMB]?)", text.strip(), re.IGNORECASE)
     scale = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
-    value = float(match[1].replace("_", "")) * scale[match[2].upper()] if match else 0.5
-    if value != int(value):
+    value = Decimal(match[1].replace("_", "")) * scale[match[2].upper()] if match else None
+    if value is None or value != int(value):
         raise ConfigError(f"expected a whole number such as 250000, 60M or 1.2B, got {text!r}: change it")
     return int(value)
 
@@ -44,7 +45,7 @@ class _Arguments:
     """Stop when this level is reached; the first one is level 0."""
     until_score: float | None = None
     """Stop when a trajectory has this score."""
-    workers: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    workers: int = field(default_factory=usable_cores)
     """Worker processes. Default: one per core. The archive does not depend on it."""
     serial: bool = False
     """Explore in this process, without workers: for debugging."""

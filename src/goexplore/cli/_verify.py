@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
+from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import thousands
 from goexplore.errors import CheckpointError, ConfigError
 from goexplore.random import SplitMix64
@@ -28,7 +28,7 @@ class _Arguments:
     """Check every entry."""
     sample: int = 100
     """Check this many entries, the best one among them."""
-    workers: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    workers: int = field(default_factory=usable_cores)
     """Processes that replay."""
 
 

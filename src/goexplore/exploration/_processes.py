@@ -52,6 +52,7 @@ class ProcessExecutor:
         self._make_kernel = make_kernel
         self._count = workers
         self._board = Scoreboard()
+        self._interrupted = False
         # Forking needs neither importable user code nor a guarded main module; elsewhere it is not safe.
         self._context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         # Now, while this process is small: a forked worker shares, and keeps, what is in memory.
@@ -79,6 +80,19 @@ class ProcessExecutor:
 
     def run(self, tasks: Sequence[Task]) -> list[Findings]:
         """Run explorations on all workers and return their findings in the order of the tasks."""
+        if self._interrupted:
+            self._restart()  # workers may still be busy with, and remember, a batch that was dropped
+        self._interrupted = True
+        findings = self._run(tasks)
+        self._interrupted = False
+        if all(found is _NOTHING_FOUND for found in findings):
+            raise WorkerError(
+                f"every exploration of a batch of {len(tasks)} crashed its worker {_MAX_CRASHES} times: "
+                "try --serial, or check the environment"
+            )
+        return findings
+
+    def _run(self, tasks: Sequence[Task]) -> list[Findings]:
         findings: dict[int, Findings] = {}
         crashes = [0] * len(tasks)
         waiting = deque(range(len(tasks)))
@@ -139,6 +153,12 @@ class ProcessExecutor:
         theirs.close()
         return _Worker(process=process, pipe=ours)
 
+    def _restart(self) -> None:
+        self.close()
+        self._workers = [self._launch() for _ in range(self._count)]
+        self.start(self._board)
+        self._interrupted = False
+
     def close(self) -> None:
         """Stop the workers at once: what they still do is not wanted any more."""
         for worker in self._workers:
@@ -160,6 +180,7 @@ def _send(worker: _Worker, message: object) -> None:
 def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int) -> None:
     """What a worker process does: take messages until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     board = Scoreboard()
     try:
         kernel = make_kernel()
