@@ -27,6 +27,7 @@ from goexplore.runs import RunDirectory, clear_errors
 
 _METRICS_SECONDS = 5.0
 _PACE_SECONDS = 30.0
+_TICK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +67,9 @@ class Progress:
     """What a user wants to know while a search runs."""
 
     status: Status
+    """As of the end of the last batch."""
+    unfinished_game_frames: int
+    """Game frames played in the batch that is being explored."""
     session_seconds: float
     game_frames_per_second: float
     """Over the last half minute or so."""
@@ -79,7 +83,7 @@ class Reporter(Protocol):
     """Shows progress and says what happens."""
 
     def progress(self, progress: Progress) -> None:
-        """Hear how far the search has come: after every batch."""
+        """Hear how far the search has come: at least after every batch."""
         ...
 
     def say(self, line: str) -> None:
@@ -176,7 +180,7 @@ class _Session:
         with clear_errors(run.path):
             self._events = EventFile(run.path / "tensorboard")
         self._checkpoint_seconds = checkpoint_minutes * 60
-        self._began = self._recorded = self._saved = monotonic()
+        self._began = self._recorded = self._saved = self._shown = monotonic()
         self._saved_batches = -1 if search.status.batches == 0 else search.status.batches
         self._pace: deque[tuple[float, int]] = deque([(self._began, search.status.game_frames)], maxlen=256)
 
@@ -185,7 +189,10 @@ class _Session:
         with self._signals():
             # An interrupt drops the unfinished batch; a resumed search runs it again.
             with contextlib.suppress(_Interrupted):
-                self._search.run(self._time_to_stop, lambda search, update: self._after_batch(cells))
+                self._reporter.progress(self._progress())
+                self._search.run(
+                    self._time_to_stop, lambda search, update: self._after_batch(cells), tick=self._tick
+                )
             if self.interrupted:
                 self._reporter.say("interrupted: writing a checkpoint (once more to stop without it)")
             self._save(cells)
@@ -199,10 +206,21 @@ class _Session:
     def _time_to_stop(self, status: Status) -> bool:
         return self.interrupted or self._limits.reached(status, monotonic() - self._began)
 
+    def _tick(self, search: Search) -> None:
+        if monotonic() - self._shown >= _TICK_SECONDS:
+            self._show()
+
+    def _show(self) -> None:
+        self._shown = monotonic()
+        self._pace.append((self._shown, self._game_frames()))
+        self._reporter.progress(self._progress())
+
+    def _game_frames(self) -> int:
+        return self._search.status.game_frames + self._search.unfinished_game_frames
+
     def _after_batch(self, cells: CellRepresentation) -> None:
         now = monotonic()
-        self._pace.append((now, self._search.status.game_frames))
-        self._reporter.progress(self._progress())
+        self._show()
         self._tell_of_crashes()
         if now - self._recorded >= _METRICS_SECONDS:
             self._record()
@@ -223,14 +241,15 @@ class _Session:
         while len(self._pace) > 2 and now - self._pace[0][0] > _PACE_SECONDS:
             self._pace.popleft()
         then, frames = self._pace[0]
-        rate = (status.game_frames - frames) / max(now - then, 1e-9)
+        rate = (self._game_frames() - frames) / max(now - then, 1e-9)
         left = []
         if self._limits.minutes is not None:
             left.append(self._limits.minutes * 60 - (now - self._began))
         if self._limits.game_frames is not None and rate > 0:
-            left.append((self._limits.game_frames - status.game_frames) / rate)
+            left.append((self._limits.game_frames - self._game_frames()) / rate)
         return Progress(
             status=status,
+            unfinished_game_frames=self._search.unfinished_game_frames,
             session_seconds=now - self._began,
             game_frames_per_second=rate,
             memory_bytes=self._memory(),

@@ -72,8 +72,8 @@ def test_a_search_can_go_on_with_an_archive_and_a_status():
 
 def test_an_exception_while_exploring_leaves_the_archive_whole():
     class Interrupting(SerialExecutor):
-        def run(self, tasks):
-            findings = super().run(tasks)
+        def run(self, tasks, hear):
+            findings = super().run(tasks, hear)
             if search.status.batches == 3:
                 raise InterruptedError
             return findings
@@ -87,6 +87,17 @@ def test_an_exception_while_exploring_leaves_the_archive_whole():
     reference.run(lambda status: status.batches >= 3)
     assert list(search.archive) == list(reference.archive)
     assert not search.exploring
+
+
+def test_ticks_tell_of_frames_before_the_batch_is_done():
+    search, heard = make_search(), []
+    search.run(
+        lambda status: status.batches >= 1, tick=lambda search: heard.append(search.unfinished_game_frames)
+    )
+    assert len(heard) == 20
+    assert heard == sorted(heard)
+    assert heard[-1] == search.status.game_frames
+    assert search.unfinished_game_frames == 0
 
 
 def test_an_empty_archive_begins_at_the_initial_state():

@@ -33,7 +33,7 @@ def fields(progress: Progress) -> dict[str, str]:
     """Return what is shown of a search's progress."""
     status = progress.status
     shown = {
-        "game frames": thousands(status.game_frames),
+        "game frames": thousands(status.game_frames + progress.unfinished_game_frames),
         "game frames/s": thousands(round(progress.game_frames_per_second)),
         "cells": thousands(status.cells),
     }
@@ -42,7 +42,7 @@ def fields(progress: Progress) -> dict[str, str]:
     shown |= {
         "best score": thousands(status.best_score),
         "memory": f"{progress.memory_bytes / 2**20:,.0f} MiB",
-        "time": duration(status.seconds),
+        "time": duration(progress.session_seconds),
     }
     if progress.seconds_left is not None:
         shown["time left"] = duration(progress.seconds_left)
@@ -67,7 +67,7 @@ class PlainReporter:
 
 
 class LiveReporter:
-    """A panel that is drawn anew after every batch. No thread draws it: workers are forked from here."""
+    """A panel that is drawn anew now and then. No thread draws it: workers are forked from here."""
 
     def __init__(self, live: Live, title: str) -> None:
         self._live, self._title = live, title

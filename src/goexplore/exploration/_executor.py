@@ -10,6 +10,9 @@ KernelFactory: TypeAlias = Callable[[], Kernel]
 """Makes a kernel with an environment of its own; called once in every worker."""
 
 
+Listener: TypeAlias = Callable[[Findings], None]
+
+
 class Executor(Protocol):
     """Runs batches of explorations. The findings do not depend on the executor or the number of workers."""
 
@@ -22,8 +25,11 @@ class Executor(Protocol):
         """Begin with what is known so far."""
         ...
 
-    def run(self, tasks: Sequence[Task]) -> list[Findings]:
-        """Run explorations and return their findings in the order of the tasks."""
+    def run(self, tasks: Sequence[Task], hear: Listener) -> list[Findings]:
+        """Run explorations and return their findings in the order of the tasks.
+
+        `hear` is told of each as soon as it is there, in any order.
+        """
         ...
 
     def learn(self, changes: Changes) -> None:
@@ -51,9 +57,13 @@ class SerialExecutor:
         """Use the archive's own board: it does not change while a batch runs."""
         self._board = board
 
-    def run(self, tasks: Sequence[Task]) -> list[Findings]:
+    def run(self, tasks: Sequence[Task], hear: Listener) -> list[Findings]:
         """Run the explorations one after the other."""
-        return [self._kernel.run(task, self._board) for task in tasks]
+        findings = []
+        for task in tasks:
+            findings.append(self._kernel.run(task, self._board))
+            hear(findings[-1])
+        return findings
 
     def learn(self, changes: Changes) -> None:
         """The archive's own board has changed already."""

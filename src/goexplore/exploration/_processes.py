@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from goexplore.archive import Changes, Findings, Scoreboard
 from goexplore.errors import ConfigError, WorkerError
-from goexplore.exploration._executor import KernelFactory
+from goexplore.exploration._executor import KernelFactory, Listener
 from goexplore.exploration._kernel import Task
 
 _MAX_PORTION = 8
@@ -78,12 +78,12 @@ class ProcessExecutor:
         for worker in self._workers:
             _send(worker, changes)
 
-    def run(self, tasks: Sequence[Task]) -> list[Findings]:
+    def run(self, tasks: Sequence[Task], hear: Listener) -> list[Findings]:
         """Run explorations on all workers and return their findings in the order of the tasks."""
         if self._interrupted:
             self._restart()  # workers may still be busy with, and remember, a batch that was dropped
         self._interrupted = True
-        findings = self._run(tasks)
+        findings = self._run(tasks, hear)
         self._interrupted = False
         if all(found is _NOTHING_FOUND for found in findings):
             raise WorkerError(
@@ -92,7 +92,7 @@ class ProcessExecutor:
             )
         return findings
 
-    def _run(self, tasks: Sequence[Task]) -> list[Findings]:
+    def _run(self, tasks: Sequence[Task], hear: Listener) -> list[Findings]:
         findings: dict[int, Findings] = {}
         crashes = [0] * len(tasks)
         waiting = deque(range(len(tasks)))
@@ -113,6 +113,8 @@ class ProcessExecutor:
                     raise answer
                 findings.update(zip(worker.portion, answer, strict=True))
                 worker.portion = ()
+                for found in answer:
+                    hear(found)
         return [findings[index] for index in range(len(tasks))]
 
     def _portion(self, waiting: deque[int], crashes: list[int]) -> tuple[int, ...]:

@@ -7,12 +7,14 @@
 - update: add cells that are new, replace trajectories that are worse (2.1.5, `Archive.update`)
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 from typing import TypeAlias
 
-from goexplore.archive import Archive, Update
+from goexplore.archive import Archive, Findings, Update
 from goexplore.exploration._executor import Executor
 from goexplore.exploration._kernel import Task
 from goexplore.exploration._world import World
@@ -45,7 +47,7 @@ class Status:
 
 
 StopRule: TypeAlias = Callable[[Status], bool]
-Callback: TypeAlias = Callable[["Search", Update], None]
+Callback: TypeAlias = "Callable[[Search, Update], None]"
 
 
 class Search:
@@ -75,6 +77,8 @@ class Search:
         self.executor = executor
         self.exploring = False
         """Whether explorations are running: the only time when an exception leaves the archive whole."""
+        self.unfinished_game_frames = 0
+        """Game frames played in the batch that is being explored; they count when it is done."""
         self._clock = monotonic()
         self._frame_skip = world.frame_skip
         self._batch_size = batch_size
@@ -88,19 +92,28 @@ class Search:
         self.executor.start(self.archive.board)
         self.status = self._look(status or Status())
 
-    def run(self, until: StopRule, *callbacks: Callback) -> Status:
-        """Explore, batch after batch, until the rule says stop; callbacks hear of every batch.
+    def run(
+        self, until: StopRule, *callbacks: Callback, tick: Callable[[Search], None] = lambda search: None
+    ) -> Status:
+        """Explore, batch after batch, until the rule says stop.
+
+        Callbacks hear of every batch; `tick` is called after every exploration, for signs of life.
 
         An interrupt drops the unfinished batch: the archive changes by whole batches only.
         """
         self._clock = monotonic()
         while not until(self.status):
-            update = self._explore_one_batch()
+            update = self._explore_one_batch(tick)
             for callback in callbacks:
                 callback(self, update)
         return self.status
 
-    def _explore_one_batch(self) -> Update:
+    def _explore_one_batch(self, tick: Callable[[Search], None]) -> Update:
+        def hear(found: Findings) -> None:
+            self.unfinished_game_frames += found.training_frames * self._frame_skip
+            tick(self)
+
+        self.unfinished_game_frames = 0
         number, known = self.status.batches, len(self.archive)
         random = SplitMix64(stream_state(self._seed, number, 0))
         batch = [self.archive[entry] for entry in self.selection.choose(self._batch_size, random)]
@@ -110,7 +123,7 @@ class Search:
         ]
         self.exploring = True
         try:
-            findings = self.executor.run(tasks)
+            findings = self.executor.run(tasks, hear)
         finally:
             self.exploring = False
         explored = sum(found.training_frames for found in findings) * self._frame_skip
@@ -127,6 +140,7 @@ class Search:
                 seconds=self.status.seconds + self._clock - before,
             )
         )
+        self.unfinished_game_frames = 0
         return update
 
     def _look(self, counted: Status) -> Status:
