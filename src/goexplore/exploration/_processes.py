@@ -1,6 +1,7 @@
 """Explorations in worker processes, because the emulator holds the interpreter's lock."""
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -183,6 +184,7 @@ def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int) -> None:
     """What a worker process does: take messages until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.freeze()  # what came with the fork stays as it is: collecting it would only copy its pages
     board = Scoreboard()
     try:
         kernel = make_kernel()
