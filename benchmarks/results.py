@@ -69,6 +69,7 @@ def draw(curves: dict[str, list[list[dict[str, Any]]]], file: Path) -> None:
     for axis, title in zip(axes, ("rooms", "cells", "best search score"), strict=True):
         axis.set(title=title, xlabel="million game frames")
         axis.grid(alpha=0.3)
+        axis.yaxis.get_major_locator().set_params(integer=True)
     axes[0].legend(frameon=False)
     figure.savefig(file, dpi=110)
 

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from array import array
 from collections import deque
 from collections.abc import Sequence
@@ -148,7 +149,10 @@ class ProcessExecutor:
             target=_work, args=(theirs, self._make_kernel, os.getpid()), name="goexplore-worker", daemon=True
         )
         try:
-            process.start()
+            with warnings.catch_warnings():
+                # Python 3.12 warns of threads: here, those of NumPy's linear algebra, which are asleep.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                process.start()
         except OSError as error:
             raise WorkerError(
                 f"a worker process could not be started ({error}): lower --workers or free memory"

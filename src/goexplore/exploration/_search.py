@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TypeAlias
 
-from goexplore.archive import Archive, Findings, Update
+from goexplore.archive import Archive, Entry, Findings, Update
 from goexplore.exploration._executor import Executor
 from goexplore.exploration._kernel import Task
 from goexplore.exploration._world import World
@@ -103,44 +103,55 @@ class Search:
         """
         self._clock = monotonic()
         while not until(self.status):
-            update = self._explore_one_batch(tick)
+            batch = self._select()
+            findings = self._return_and_explore(batch, tick)
+            update = self._update(batch, findings)
             for callback in callbacks:
                 callback(self, update)
         return self.status
 
-    def _explore_one_batch(self, tick: Callable[[Search], None]) -> Update:
+    def _select(self) -> list[Entry]:
+        """Choose a batch of cells, with replacement (section 2.1.2)."""
+        random = SplitMix64(stream_state(self._seed, self.status.batches, 0))
+        return [self.archive[number] for number in self.selection.choose(self._batch_size, random)]
+
+    def _return_and_explore(self, batch: list[Entry], tick: Callable[[Search], None]) -> list[Findings]:
+        """Restore the simulator to each cell and explore from there (sections 2.1.3 and 2.1.4)."""
+
         def hear(found: Findings) -> None:
             self.unfinished_game_frames += found.training_frames * self._frame_skip
             tick(self)
 
-        self.unfinished_game_frames = 0
-        number, known = self.status.batches, len(self.archive)
-        random = SplitMix64(stream_state(self._seed, number, 0))
-        batch = [self.archive[entry] for entry in self.selection.choose(self._batch_size, random)]
         tasks = [
-            Task(order=index, start=entry, random_state=stream_state(self._seed, number, index))
-            for index, entry in enumerate(batch, start=1)
+            Task(order=order, start=entry, random_state=stream_state(self._seed, self.status.batches, order))
+            for order, entry in enumerate(batch, start=1)
         ]
+        self.unfinished_game_frames = 0
         self.exploring = True
         try:
-            findings = self.executor.run(tasks, hear)
+            return self.executor.run(tasks, hear)
         finally:
             self.exploring = False
+
+    def _update(self, batch: list[Entry], findings: list[Findings]) -> Update:
+        """Add new cells and better trajectories to the archive (section 2.1.5), and tell who needs to know."""
+        known = len(self.archive)
         explored = sum(found.training_frames for found in findings) * self._frame_skip
         returned = sum(entry.standing.length for entry in batch) * self._frame_skip
-        update = self.archive.update(batch, findings, game_frame=self.status.game_frames + explored)
+        game_frames = self.status.game_frames + explored
+        update = self.archive.update(batch, findings, game_frame=game_frames)
         self.selection.refresh(self.archive, update)
         self.executor.learn(self.archive.board.since(known, update.improved))
         before, self._clock = self._clock, monotonic()
+        self.unfinished_game_frames = 0
         self.status = self._look(
             Status(
-                batches=number + 1,
-                game_frames=self.status.game_frames + explored,
+                batches=self.status.batches + 1,
+                game_frames=game_frames,
                 game_frames_with_replay=self.status.game_frames_with_replay + returned + explored,
                 seconds=self.status.seconds + self._clock - before,
             )
         )
-        self.unfinished_game_frames = 0
         return update
 
     def _look(self, counted: Status) -> Status:
