@@ -134,7 +134,7 @@ class Search:
             self.exploring = False
 
     def _update(self, batch: list[Entry], findings: list[Findings]) -> Update:
-        """Add new cells and better trajectories to the archive (section 2.1.5), and tell who needs to know."""
+        """Add new cells and better trajectories to the archive (section 2.1.5) and tell the others."""
         known = len(self.archive)
         explored = sum(found.training_frames for found in findings) * self._frame_skip
         returned = sum(entry.standing.length for entry in batch) * self._frame_skip
