@@ -181,8 +181,8 @@ def at_scale(*, cells: int, workers: int, turns: int, seconds: float) -> tuple[f
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--turns", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--cells", type=int, default=1_000_000)
     chosen = parser.parse_args()
     turns = {"workers": chosen.workers, "turns": chosen.turns, "seconds": chosen.seconds}

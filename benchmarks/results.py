@@ -14,7 +14,7 @@ from typing import Any
 
 PLAN: dict[str, list[str]] = {
     "montezuma-2021": ["--game-frames", "3.9M"],
-    "montezuma": ["--game-frames", "3M"],
+    "montezuma": ["--game-frames", "3.9M"],
     "montezuma-pixels": ["--game-frames", "3.3M"],
     "pitfall": ["--game-frames", "3M"],
     "pitfall-pixels": ["--game-frames", "3M"],
@@ -22,7 +22,7 @@ PLAN: dict[str, list[str]] = {
 }
 """Limits in game frames: enough to compare with what is known of other code (docs/results.md)."""
 
-THREE_SEEDS = ("montezuma-2021", "montezuma", "montezuma-pixels")
+THREE_SEEDS = ("montezuma-2021", "montezuma", "montezuma-pixels", "pitfall")
 
 
 def explore(name: str, seed: int, folder: Path) -> Path:
