@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
@@ -10,6 +11,9 @@ from typing import NamedTuple
 from goexplore.cells import CellKey
 
 UNKNOWN = -1
+
+_PIECE_SIZE = 1000
+"""Entries in one piece: their 28 bytes each stay below what the allocator asks the system for."""
 
 
 class Standing(NamedTuple):
@@ -78,11 +82,20 @@ class Scoreboard:
 
     def since(self, size: int, improved: set[int]) -> Changes:
         """Return what has changed since the board had `size` entries, given which of them got better."""
+        standings = {entry: self.standing(entry) for entry in improved if entry < size}
+        return self._changes(range(size, len(self)), standings)
+
+    def pieces(self) -> Iterator[Changes]:
+        """Return all there is, a small piece at a time: one of 30 MB would stay in the allocator's hands."""
+        for start in range(0, len(self), _PIECE_SIZE):
+            yield self._changes(range(start, min(start + _PIECE_SIZE, len(self))), {})
+
+    def _changes(self, added: range, improved: dict[int, Standing]) -> Changes:
         return Changes(
-            digests=self._digests[2 * size :],
-            scores=self._scores[size:],
-            lengths=self._lengths[size:],
-            improved={entry: self.standing(entry) for entry in improved if entry < size},
+            digests=self._digests[2 * added.start : 2 * added.stop],
+            scores=self._scores[added.start : added.stop],
+            lengths=self._lengths[added.start : added.stop],
+            improved=improved,
         )
 
     def apply(self, changes: Changes) -> None:

@@ -73,7 +73,8 @@ class ProcessExecutor:
     def start(self, board: Scoreboard) -> None:
         """Give each worker a copy of the board."""
         self._board = board
-        self.learn(board.since(0, set()))
+        for piece in board.pieces():
+            self.learn(piece)
 
     def learn(self, changes: Changes) -> None:
         """Bring all workers' copies up to date."""
@@ -140,7 +141,8 @@ class ProcessExecutor:
         dead.pipe.close()
         dead.process.join()
         worker = self._workers[self._workers.index(dead)] = self._launch()
-        _send(worker, self._board.since(0, set()))
+        for piece in self._board.pieces():
+            _send(worker, piece)
         return given_up
 
     def _launch(self) -> _Worker:
