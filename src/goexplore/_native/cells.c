@@ -7,50 +7,20 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "cells/character.h"
+#include "cells/downscale.h"
 
 /* ---- Downscaler: the frame, grey, area-averaged (paper section 2.1.1) ------------------------------------ */
 
-/* What a bin covers, in units of 1/bins of a pixel (or row): `first` units of pixel `start`, all of the pixels
- * after it up to `stop`, and `last` units of pixel `stop`. */
-typedef struct {
-    uint16_t start, stop, first, last;
-} Span;
-
 typedef struct {
     PyObject_HEAD
-    Py_ssize_t rows, columns, width, height;
-    uint64_t levels;
-    Span *column_spans, *row_spans;
-    uint8_t *frame;      /* the last frame */
-    uint8_t *known;      /* per row: whether its sums belong to `frame` */
-    uint32_t *row_sums;  /* per row: grey levels summed over each bin, in units of 1/width of a pixel */
+    Downscale downscale;
 } Downscaler;
-
-static Span *make_spans(Py_ssize_t pixels, Py_ssize_t bins)
-{
-    Span *spans = PyMem_Calloc((size_t)bins, sizeof(Span));
-    if (spans == NULL)
-        return NULL;
-    for (Py_ssize_t bin = 0; bin < bins; bin++) {
-        /* A pixel covers [pixel * bins, (pixel + 1) * bins), a bin [bin * pixels, (bin + 1) * pixels). */
-        Py_ssize_t begin = bin * pixels, end = begin + pixels;
-        Py_ssize_t start = begin / bins, stop = end / bins;
-        spans[bin].start = (uint16_t)start;
-        spans[bin].stop = (uint16_t)stop;
-        spans[bin].first = (uint16_t)((start + 1) * bins - begin);
-        spans[bin].last = (uint16_t)(end - stop * bins);
-    }
-    return spans;
-}
 
 static void downscaler_free(Downscaler *self)
 {
-    PyMem_Free(self->column_spans);
-    PyMem_Free(self->row_spans);
-    PyMem_Free(self->frame);
-    PyMem_Free(self->known);
-    PyMem_Free(self->row_sums);
+    downscale_free(&self->downscale);
     PyTypeObject *type = Py_TYPE(self);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
@@ -72,55 +42,12 @@ static PyObject *downscaler_new(PyTypeObject *type, PyObject *arguments, PyObjec
     Downscaler *self = (Downscaler *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
-    self->rows = rows;
-    self->columns = columns;
-    self->width = width;
-    self->height = height;
-    self->levels = (uint64_t)levels;
-    self->column_spans = make_spans(columns, width);
-    self->row_spans = make_spans(rows, height);
-    self->frame = PyMem_Calloc((size_t)(rows * columns), 1);
-    self->known = PyMem_Calloc((size_t)rows, 1);
-    self->row_sums = PyMem_Calloc((size_t)(rows * width), sizeof(uint32_t));
-    if (!self->column_spans || !self->row_spans || !self->frame || !self->known || !self->row_sums) {
+    if (!downscale_begin(&self->downscale, (size_t)rows, (size_t)columns, (size_t)width, (size_t)height,
+                         (size_t)levels)) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
     return (PyObject *)self;
-}
-
-/* Sum one row's grey levels over its bins; return 0 where a colour is not known. */
-static int sum_row(const Downscaler *self, const uint8_t *pixels, const int16_t *grey, uint32_t *sums)
-{
-    int unknown = 0;
-    for (Py_ssize_t bin = 0; bin < self->width; bin++) {
-        const Span *span = &self->column_spans[bin];
-        int first = grey[pixels[span->start]], last = span->last ? grey[pixels[span->stop]] : 0, between = 0;
-        for (int column = span->start + 1; column < span->stop; column++) {
-            int level = grey[pixels[column]];
-            unknown |= level;
-            between += level;
-        }
-        unknown |= first | last;
-        sums[bin] = (uint32_t)(first * span->first + between * (int)self->width + last * span->last);
-    }
-    return unknown >= 0;
-}
-
-/* Sum the rows' sums over one bin of rows. */
-static void sum_rows(const Downscaler *self, const Span *span, uint64_t *sums)
-{
-    const uint32_t *first = self->row_sums + span->start * self->width;
-    const uint32_t *last = self->row_sums + span->stop * self->width;
-    memset(sums, 0, (size_t)self->width * sizeof(uint64_t));
-    for (const uint32_t *row = first + self->width; row < last; row += self->width)
-        for (Py_ssize_t bin = 0; bin < self->width; bin++)
-            sums[bin] += row[bin];
-    for (Py_ssize_t bin = 0; bin < self->width; bin++) {
-        sums[bin] = sums[bin] * (uint64_t)self->height + (uint64_t)first[bin] * span->first;
-        if (span->last)
-            sums[bin] += (uint64_t)last[bin] * span->last;
-    }
 }
 
 static PyObject *downscaler_update(Downscaler *self, PyObject *const *arguments, Py_ssize_t count)
@@ -136,42 +63,14 @@ static PyObject *downscaler_update(Downscaler *self, PyObject *const *arguments,
         PyBuffer_Release(&frame);
         return NULL;
     }
+    Downscale *downscaler = &self->downscale;
     PyObject *key = NULL;
-    uint64_t *sums = NULL;
-    if (frame.len != self->rows * self->columns || grey.len != 256 * (Py_ssize_t)sizeof(int16_t)) {
+    if ((size_t)frame.len != downscaler->rows * downscaler->columns || grey.len != 256 * (Py_ssize_t)sizeof(int16_t))
         PyErr_SetString(PyExc_ValueError, "expected a frame of rows x columns bytes and 256 16-bit grey levels");
-        goto done;
-    }
-    const uint8_t *pixels = frame.buf;
-    for (Py_ssize_t row = 0; row < self->rows; row++, pixels += self->columns) {
-        uint8_t *before = self->frame + row * self->columns;
-        if (self->known[row] && memcmp(before, pixels, (size_t)self->columns) == 0)
-            continue;
-        self->known[row] = 0;
-        if (!sum_row(self, pixels, grey.buf, self->row_sums + row * self->width)) {
-            key = Py_NewRef(Py_None);
-            goto done;
-        }
-        memcpy(before, pixels, (size_t)self->columns);
-        self->known[row] = 1;
-    }
-    sums = PyMem_Malloc((size_t)self->width * sizeof(uint64_t));
-    if (sums == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    key = PyBytes_FromStringAndSize(NULL, self->width * self->height);
-    if (key == NULL)
-        goto done;
-    uint8_t *values = (uint8_t *)PyBytes_AS_STRING(key);
-    const uint64_t whole = 255 * (uint64_t)self->rows * (uint64_t)self->columns;
-    for (Py_ssize_t bin = 0; bin < self->height; bin++, values += self->width) {
-        sum_rows(self, &self->row_spans[bin], sums);
-        for (Py_ssize_t cell = 0; cell < self->width; cell++)
-            values[cell] = (uint8_t)(sums[cell] * self->levels / whole);
-    }
-done:
-    PyMem_Free(sums);
+    else
+        key = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(downscaler->width * downscaler->height));
+    if (key != NULL && !downscale(downscaler, frame.buf, grey.buf, (uint8_t *)PyBytes_AS_STRING(key)))
+        Py_SETREF(key, Py_NewRef(Py_None));
     PyBuffer_Release(&grey);
     PyBuffer_Release(&frame);
     return key;
@@ -220,22 +119,13 @@ static PyObject *find_character(PyObject *module, PyObject *const *arguments, Py
         PyErr_SetString(PyExc_ValueError, "expected a screen of rows x columns bytes, with the first row in it");
         return NULL;
     }
-    const Py_ssize_t width = screen.shape[1];
-    const uint8_t *begin = (const uint8_t *)screen.buf + top * width;
-    const uint8_t *end = (const uint8_t *)screen.buf + screen.len;
-    Py_ssize_t pixels = 0, columns = 0, rows = 0;
-    int touching = 0;
-    for (const uint8_t *at = begin; at < end && (at = memchr(at, (int)colour, (size_t)(end - at))) != NULL; at++) {
-        Py_ssize_t index = at - begin;
-        pixels++;
-        columns += index % width;
-        rows += index / width;
-        touching |= (at + 1 < end && at[1] == colour) || (end - at > width && at[width] == colour);
-    }
+    const size_t skipped = (size_t)(top * screen.shape[1]);
+    const Character found = find_colour((const uint8_t *)screen.buf + skipped, (size_t)screen.len - skipped,
+                                        (size_t)screen.shape[1], (int)colour);
     PyBuffer_Release(&screen);
-    if (pixels == 0)
+    if (!found.visible)
         Py_RETURN_NONE;
-    return Py_BuildValue("(nnO)", 2 * columns / pixels, rows / pixels, touching ? Py_False : Py_True);
+    return Py_BuildValue("(iiO)", found.x, found.y, found.scattered ? Py_True : Py_False);
 }
 
 static PyMethodDef module_methods[] = {

@@ -1,0 +1,543 @@
+/* The Python module of the Atari engine: cartridges, machines, and explorers that run whole tasks without Python. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "explore/kernel.h"
+
+/* ---- Cartridge ----------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    Cartridge cartridge;
+    const Game *game;
+    RunFrame *run_frame;
+    State initial;
+    uint8_t initial_screen[SCREEN_HEIGHT][SCREEN_WIDTH];
+} CartridgeObject;
+
+static PyTypeObject *cartridge_type;
+
+static void cartridge_free(CartridgeObject *self)
+{
+    PyMem_Free(self->cartridge.views);
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static void insert_cartridge(Machine *machine, const CartridgeObject *from)
+{
+    memset(machine, 0, sizeof *machine);
+    machine->cartridge = &from->cartridge;
+    machine->run_frame = from->run_frame;
+    machine->wanted = from->game->collisions;
+}
+
+static void reset_machine(Machine *machine, const CartridgeObject *cartridge)
+{
+    machine->state = cartridge->initial;
+    machine->fault = 0;
+    show_view(machine, machine->state.view);
+    memcpy(machine->screen, cartridge->initial_screen, sizeof machine->screen);
+    refresh_tia(machine);
+}
+
+static PyObject *cartridge_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"rom", "name", NULL};
+    Py_buffer rom;
+    const char *name;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "y*s", names, &rom, &name))
+        return NULL;
+    CartridgeObject *self = NULL;
+    Machine *machine = NULL;
+    const Game *game = find_game(name);
+    Cartridge cartridge;
+    if (game == NULL || !identify_cartridge(&cartridge, (size_t)rom.len, game->slices)) {
+        PyErr_Format(PyExc_ValueError, "expected a game that this engine knows, got %s of %zd bytes", name, rom.len);
+        goto done;
+    }
+    self = (CartridgeObject *)type->tp_alloc(type, 0);
+    machine = PyMem_Malloc(sizeof *machine);
+    if (self != NULL)
+        cartridge.views = PyMem_Malloc((size_t)cartridge.view_count * VIEW_SIZE);
+    if (self == NULL || machine == NULL || cartridge.views == NULL) {
+        Py_CLEAR(self);
+        PyErr_NoMemory();
+        goto done;
+    }
+    lay_out_views(&cartridge, rom.buf, (size_t)rom.len);
+    self->cartridge = cartridge;
+    self->game = game;
+    self->run_frame = interpret_frame;
+    insert_cartridge(machine, self);
+    boot(machine, game);
+    self->initial = machine->state;
+    memcpy(self->initial_screen, machine->screen, sizeof machine->screen);
+done:
+    PyMem_Free(machine);
+    PyBuffer_Release(&rom);
+    return (PyObject *)self;
+}
+
+/* Play, and note which code runs: what a translator needs to know. */
+static PyObject *cartridge_trace(CartridgeObject *self, PyObject *actions)
+{
+    Py_buffer bytes;
+    if (PyObject_GetBuffer(actions, &bytes, PyBUF_SIMPLE) < 0)
+        return NULL;
+    Machine *machine = PyMem_Malloc(sizeof *machine);
+    PyObject *visited = PyBytes_FromStringAndSize(NULL, CODE_SIZE);
+    if (machine == NULL || visited == NULL) {
+        Py_CLEAR(visited);
+        PyErr_NoMemory();
+        goto done;
+    }
+    insert_cartridge(machine, self);
+    machine->run_frame = trace_frame;
+    machine->visited = (uint8_t *)PyBytes_AS_STRING(visited);
+    memset(machine->visited, 0, CODE_SIZE);
+    boot(machine, self->game);
+    for (Py_ssize_t at = 0; at < bytes.len; at++) {
+        play(machine, self->game, ((const uint8_t *)bytes.buf)[at] % ACTIONS, 1);
+        if (machine->state.over || machine->fault)
+            reset_machine(machine, self);
+    }
+done:
+    PyMem_Free(machine);
+    PyBuffer_Release(&bytes);
+    return visited;
+}
+
+/* Use a translation: the address of its function, which stays loaded as long as the process lives. */
+static PyObject *cartridge_translate(CartridgeObject *self, PyObject *address)
+{
+    RunFrame *run_frame = (RunFrame *)(uintptr_t)PyLong_AsVoidPtr(address);
+    if (PyErr_Occurred())
+        return NULL;
+    self->run_frame = run_frame;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef cartridge_methods[] = {
+    {"trace", (PyCFunction)cartridge_trace, METH_O,
+     "trace(actions)\n--\n\nPlay one game frame per action, interpreted; return which code ran (1) and which of it was "
+     "jumped to from elsewhere (2)."},
+    {"translate", (PyCFunction)cartridge_translate, METH_O,
+     "translate(address)\n--\n\nLet machines that are made from now on run a translation of this ROM."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot cartridge_slots[] = {
+    {Py_tp_doc, "Cartridge(rom, name)\n--\n\nA game, shared by all machines that play it."},
+    {Py_tp_new, cartridge_new},
+    {Py_tp_dealloc, cartridge_free},
+    {Py_tp_methods, cartridge_methods},
+    {0, NULL},
+};
+
+static PyType_Spec cartridge_spec = {
+    .name = "goexplore._native._atari.Cartridge",
+    .basicsize = sizeof(CartridgeObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = cartridge_slots,
+};
+
+/* ---- Machine ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    CartridgeObject *cartridge;
+    Machine machine;
+} MachineObject;
+
+static void machine_free(MachineObject *self)
+{
+    Py_XDECREF(self->cartridge);
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static PyObject *machine_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"cartridge", NULL};
+    CartridgeObject *cartridge;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!", names, cartridge_type, &cartridge))
+        return NULL;
+    MachineObject *self = (MachineObject *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        return NULL;
+    self->cartridge = (CartridgeObject *)Py_NewRef((PyObject *)cartridge);
+    insert_cartridge(&self->machine, cartridge);
+    reset_machine(&self->machine, cartridge);
+    return (PyObject *)self;
+}
+
+static int check_fault(const Machine *machine)
+{
+    if (!machine->fault)
+        return 0;
+    PyErr_Format(PyExc_RuntimeError, "the engine cannot play on from here (fault %u)", (unsigned)machine->fault);
+    return -1;
+}
+
+static PyObject *machine_reset(MachineObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    reset_machine(&self->machine, self->cartridge);
+    Py_RETURN_NONE;
+}
+
+static PyObject *machine_play(MachineObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    long action = count == 2 ? PyLong_AsLong(arguments[0]) : -1, frame_skip = count == 2 ? PyLong_AsLong(arguments[1]) : -1;
+    if (PyErr_Occurred())
+        return NULL;
+    if (action < 0 || action >= ACTIONS || frame_skip < 1) {
+        PyErr_SetString(PyExc_ValueError, "expected an action below 18 and a frame skip of at least 1");
+        return NULL;
+    }
+    int32_t reward;
+    Py_BEGIN_ALLOW_THREADS
+    reward = play(&self->machine, self->cartridge->game, (uint32_t)action, (uint32_t)frame_skip);
+    Py_END_ALLOW_THREADS
+    return check_fault(&self->machine) ? NULL : PyLong_FromLong(reward);
+}
+
+static PyObject *machine_snapshot(MachineObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return PyBytes_FromStringAndSize((const char *)&self->machine.state, sizeof(State));
+}
+
+/* Put a machine into a state of bytes from anywhere; return false where no machine can be in it. */
+static bool restore_state(Machine *machine, const void *bytes, size_t size)
+{
+    State state;
+    if (size != sizeof state)
+        return false;
+    memcpy(&state, bytes, sizeof state);
+    bool possible = state.view < machine->cartridge->view_count && state.cycle >= 0 && state.cycle < LINE_CYCLES &&
+                    state.timer_shift <= 10 && state.c <= 1 && state.v <= 1 && state.d <= 1 && state.i <= 1 &&
+                    state.timer_set > -(1 << 29) && state.timer_set < LINE_CYCLES &&
+                    (state.timer_again == NO_DEADLINE ||
+                     (state.timer_again > -(1 << 29) && state.timer_again < LINE_CYCLES)) &&
+                    (state.vsync_end == NO_DEADLINE || (state.vsync_end > -(1 << 29) && state.vsync_end < (1 << 29))) &&
+                    state.collisions <= ALL_PAIRS;
+    for (uint32_t object = P0; object <= BL; object++)
+        possible = possible && state.position[object] < SCREEN_WIDTH;
+    if (!possible)
+        return false;
+    machine->state = state;
+    machine->fault = 0;
+    show_view(machine, state.view);
+    refresh_tia(machine);
+    return true;
+}
+
+static PyObject *machine_restore(MachineObject *self, PyObject *snapshot)
+{
+    Py_buffer bytes;
+    if (PyObject_GetBuffer(snapshot, &bytes, PyBUF_SIMPLE) < 0)
+        return NULL;
+    bool restored = restore_state(&self->machine, bytes.buf, (size_t)bytes.len);
+    PyBuffer_Release(&bytes);
+    if (!restored) {
+        PyErr_SetString(PyExc_ValueError, "expected a state of this engine");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *machine_ram(MachineObject *self, void *closure)
+{
+    (void)closure;
+    return PyBytes_FromStringAndSize((const char *)self->machine.state.ram, sizeof self->machine.state.ram);
+}
+
+static PyObject *machine_lives(MachineObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLong(self->machine.state.lives);
+}
+
+static PyObject *machine_over(MachineObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(self->machine.state.over);
+}
+
+static int machine_buffer(MachineObject *self, Py_buffer *view, int flags)
+{
+    static Py_ssize_t shape[2] = {SCREEN_HEIGHT, SCREEN_WIDTH}, strides[2] = {SCREEN_WIDTH, 1};
+    if (PyBuffer_FillInfo(view, (PyObject *)self, self->machine.screen, sizeof self->machine.screen, 1, flags) < 0)
+        return -1;
+    if (flags & PyBUF_ND) {
+        view->ndim = 2;
+        view->shape = shape;
+        view->strides = flags & PyBUF_STRIDES ? strides : NULL;
+    }
+    return 0;
+}
+
+static PyMethodDef machine_methods[] = {
+    {"reset", (PyCFunction)machine_reset, METH_NOARGS, "reset()\n--\n\nGo to the initial state."},
+    {"play", (PyCFunction)(void (*)(void))machine_play, METH_FASTCALL,
+     "play(action, frame_skip)\n--\n\nPlay one training frame and return its reward."},
+    {"snapshot", (PyCFunction)machine_snapshot, METH_NOARGS, "snapshot()\n--\n\nReturn the state."},
+    {"restore", (PyCFunction)machine_restore, METH_O, "restore(snapshot)\n--\n\nGo back to a state; the screen is stale."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef machine_properties[] = {
+    {"ram", (getter)machine_ram, NULL, "The 128 bytes of memory.", NULL},
+    {"lives", (getter)machine_lives, NULL, "Lives left.", NULL},
+    {"over", (getter)machine_over, NULL, "Whether the game is over.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot machine_slots[] = {
+    {Py_tp_doc, "Machine(cartridge)\n--\n\nAn Atari 2600; as a buffer, its screen."},
+    {Py_tp_new, machine_new},
+    {Py_tp_dealloc, machine_free},
+    {Py_tp_methods, machine_methods},
+    {Py_tp_getset, machine_properties},
+    {Py_bf_getbuffer, machine_buffer},
+    {0, NULL},
+};
+
+static PyType_Spec machine_spec = {
+    .name = "goexplore._native._atari.Machine",
+    .basicsize = sizeof(MachineObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = machine_slots,
+};
+
+/* ---- Explorer ------------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    PyObject_HEAD
+    CartridgeObject *cartridge;
+    Explorer explorer;
+} ExplorerObject;
+
+static void explorer_object_free(ExplorerObject *self)
+{
+    explorer_free(&self->explorer);
+    Py_XDECREF(self->cartridge);
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static PyObject *explorer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"cartridge", "cells", "cell_width", "cell_height", "levels", "grey", "actions", "frame_skip",
+                            "training_frames", "repeat", "ends_at_life_loss", "score_limit", "room_address",
+                            "level_address", NULL};
+    CartridgeObject *cartridge;
+    const char *cells;
+    Py_buffer grey, actions;
+    unsigned int cell_width, cell_height, levels, frame_skip, limit;
+    unsigned long long repeat;
+    int life_loss, score_limit, room_address, level_address;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$O!sIIIy*y*IIKpiii", names, cartridge_type, &cartridge,
+                                     &cells, &cell_width, &cell_height, &levels, &grey, &actions, &frame_skip, &limit,
+                                     &repeat, &life_loss, &score_limit, &room_address, &level_address))
+        return NULL;
+    ExplorerObject *self = NULL;
+    int kind = strcmp(cells, "downscaled") == 0  ? CELLS_DOWNSCALED
+               : strcmp(cells, "montezuma") == 0 ? CELLS_MONTEZUMA
+               : strcmp(cells, "pitfall") == 0   ? CELLS_PITFALL
+                                                 : -1;
+    bool fits = kind == CELLS_DOWNSCALED ? cell_width >= 1 && cell_width <= SCREEN_WIDTH && cell_height >= 1 &&
+                                               cell_height <= SCREEN_HEIGHT && levels >= 1 && levels <= 255
+                                         : cell_width >= 2 && cell_height >= 1;
+    for (Py_ssize_t at = 0; at < actions.len; at++)
+        fits = fits && ((const uint8_t *)actions.buf)[at] < ACTIONS;
+    if (kind < 0 || !fits || grey.len != 512 || actions.len < 1 || actions.len > ACTIONS || frame_skip < 1 ||
+        limit < 1 || limit > 65535 || room_address > 127 || level_address > 127) {
+        PyErr_SetString(PyExc_ValueError, "expected the settings of an exploration within this engine's limits");
+        goto done;
+    }
+    self = (ExplorerObject *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        goto done;
+    self->cartridge = (CartridgeObject *)Py_NewRef((PyObject *)cartridge);
+    Explorer *explorer = &self->explorer;
+    insert_cartridge(&explorer->machine, cartridge);
+    reset_machine(&explorer->machine, cartridge);
+    explorer->game = cartridge->game;
+    explorer->kind = (CellsKind)kind;
+    explorer->cell_width = cell_width;
+    explorer->cell_height = cell_height;
+    explorer->frame_skip = frame_skip;
+    explorer->limit = limit;
+    explorer->repeat = repeat;
+    memcpy(explorer->actions, actions.buf, (size_t)actions.len);
+    explorer->action_count = (uint32_t)actions.len;
+    explorer->ends_at_life_loss = life_loss;
+    explorer->score_limit = score_limit;
+    explorer->room_address = room_address;
+    explorer->level_address = level_address;
+    memcpy(explorer->grey, grey.buf, sizeof explorer->grey);
+    if (!explorer_begin(explorer, levels)) {
+        Py_CLEAR(self);
+        PyErr_NoMemory();
+    }
+done:
+    PyBuffer_Release(&grey);
+    PyBuffer_Release(&actions);
+    return (PyObject *)self;
+}
+
+/* (actions, training frames, known cells seen, new cells seen, offers); an offer is (entry, cell, offset, score, length,
+ * snapshot, level, room). */
+static PyObject *build_findings(const Explorer *explorer)
+{
+    const Py_ssize_t visits = (Py_ssize_t)explorer->visited.size;
+    Py_ssize_t new_cells = 0, known_cells = 0;
+    for (Py_ssize_t visit = 0; visit < visits; visit++)
+        new_cells += explorer->visits[visit].number == UNKNOWN;
+    PyObject *seen = PyBytes_FromStringAndSize(NULL, (visits - new_cells) * (Py_ssize_t)sizeof(int32_t));
+    PyObject *seen_new = PyTuple_New(new_cells);
+    PyObject *offers = PyTuple_New((Py_ssize_t)explorer->offer_count);
+    if (seen == NULL || seen_new == NULL || offers == NULL)
+        goto failed;
+    new_cells = 0;
+    for (Py_ssize_t visit = 0; visit < visits; visit++) {
+        const int32_t number = explorer->visits[visit].number;
+        if (number != UNKNOWN) {
+            memcpy(PyBytes_AS_STRING(seen) + sizeof number * (size_t)known_cells++, &number, sizeof number);
+            continue;
+        }
+        PyObject *cell = PyBytes_FromStringAndSize((const char *)explorer->keys + (size_t)visit * explorer->max_key,
+                                                   explorer->key_sizes[visit]);
+        if (cell == NULL)
+            goto failed;
+        PyTuple_SET_ITEM(seen_new, new_cells++, cell);
+    }
+    for (size_t index = 0; index < explorer->offer_count; index++) {
+        const Offer *offer = &explorer->offers[index];
+        PyObject *each = Py_BuildValue(
+            "iy#idiy#ii", explorer->visits[offer->visit].number,
+            (const char *)explorer->keys + (size_t)offer->visit * explorer->max_key,
+            (Py_ssize_t)explorer->key_sizes[offer->visit], offer->offset, offer->standing.score,
+            offer->standing.length, (const char *)explorer->snapshots + index * explorer->snapshot_size,
+            (Py_ssize_t)explorer->snapshot_size, (int)offer->level, (int)offer->room);
+        if (each == NULL)
+            goto failed;
+        PyTuple_SET_ITEM(offers, (Py_ssize_t)index, each);
+    }
+    return Py_BuildValue("y#nNNN", (const char *)explorer->taken, (Py_ssize_t)explorer->taken_count,
+                         (Py_ssize_t)explorer->played, seen, seen_new, offers);
+failed:
+    Py_XDECREF(seen);
+    Py_XDECREF(seen_new);
+    Py_XDECREF(offers);
+    return NULL;
+}
+
+static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
+{
+    Task task;
+    Board board;
+    long long order;
+    unsigned long long stream;
+    Py_buffer snapshot, cell, slots, digests, scores, lengths;
+    if (!PyArg_ParseTuple(arguments, "LKy*y*idi(y*y*y*y*)", &order, &stream, &snapshot, &cell, &task.number,
+                          &task.standing.score, &task.standing.length, &slots, &digests, &scores, &lengths))
+        return NULL;
+    task.order = order;
+    task.stream = stream;
+    task.snapshot = snapshot.buf;
+    task.snapshot_size = (size_t)snapshot.len;
+    task.cell = cell.buf;
+    task.cell_size = (size_t)cell.len;
+    board.slots = slots.buf;
+    board.slot_count = (size_t)slots.len / sizeof *board.slots;
+    board.digests = digests.buf;
+    board.scores = scores.buf;
+    board.lengths = lengths.buf;
+    board.size = (size_t)scores.len / sizeof *board.scores;
+    Outcome outcome;
+    Py_BEGIN_ALLOW_THREADS
+    outcome = explore(&self->explorer, &task, &board);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&snapshot);
+    PyBuffer_Release(&cell);
+    PyBuffer_Release(&slots);
+    PyBuffer_Release(&digests);
+    PyBuffer_Release(&scores);
+    PyBuffer_Release(&lengths);
+    switch (outcome) {
+    case EXPLORED:
+        return build_findings(&self->explorer);
+    case MACHINE_FAULT:
+        check_fault(&self->explorer.machine);
+        return NULL;
+    case BAD_SNAPSHOT:
+        PyErr_SetString(PyExc_ValueError, "expected a snapshot of this engine and these cells");
+        return NULL;
+    default:
+        return PyErr_NoMemory();
+    }
+}
+
+static PyMethodDef explorer_methods[] = {
+    {"run", (PyCFunction)explorer_run, METH_VARARGS,
+     "run(order, stream, snapshot, cell, entry, score, length, board)\n--\n\nExplore; the board must not change "
+     "meanwhile."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot explorer_slots[] = {
+    {Py_tp_doc, "Explorer(*, cartridge, ...)\n--\n\nRuns explorations, one at a time, without holding the "
+                "interpreter."},
+    {Py_tp_new, explorer_new},
+    {Py_tp_dealloc, explorer_object_free},
+    {Py_tp_methods, explorer_methods},
+    {0, NULL},
+};
+
+static PyType_Spec explorer_spec = {
+    .name = "goexplore._native._atari.Explorer",
+    .basicsize = sizeof(ExplorerObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = explorer_slots,
+};
+
+/* ---- the module ---------------------------------------------------------------------------------------------------- */
+
+static int fill_module(PyObject *module)
+{
+    make_tia_tables();
+    cartridge_type = (PyTypeObject *)PyType_FromSpec(&cartridge_spec);
+    PyObject *machine_type = PyType_FromSpec(&machine_spec), *explorer_type = PyType_FromSpec(&explorer_spec);
+    int failed = cartridge_type == NULL || machine_type == NULL || explorer_type == NULL ||
+                 PyModule_AddObjectRef(module, "Cartridge", (PyObject *)cartridge_type) < 0 ||
+                 PyModule_AddObjectRef(module, "Machine", machine_type) < 0 ||
+                 PyModule_AddObjectRef(module, "Explorer", explorer_type) < 0;
+    Py_XDECREF(machine_type);
+    Py_XDECREF(explorer_type);
+    return failed ? -1 : 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, fill_module},
+    {0, NULL},
+};
+
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_atari",
+    .m_doc = "The Atari engine.",
+    .m_size = 0,
+    .m_slots = module_slots,
+};
+
+PyMODINIT_FUNC PyInit__atari(void)
+{
+    return PyModuleDef_Init(&module_definition);
+}

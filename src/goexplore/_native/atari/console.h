@@ -1,0 +1,89 @@
+/* The console: power, joystick, frames. */
+#ifndef GOEXPLORE_CONSOLE_H
+#define GOEXPLORE_CONSOLE_H
+
+#include "games.h"
+#include "interpreter.h"
+
+enum { ACTIONS = 18, NOOP = 0, BOOT_FRAMES = 64, RESET_FRAMES = 4 };
+
+/* Bits of the first joystick in SWCHA, by ale-py's numbers of actions; pressed is 0. */
+enum { UP = 0x10, DOWN = 0x20, LEFT = 0x40, RIGHT = 0x80 };
+
+static inline void press(Machine *machine, uint32_t action, bool reset)
+{
+    static const uint8_t directions[ACTIONS] = {
+        0,  0,     UP,   RIGHT, LEFT, DOWN,       UP | RIGHT, UP | LEFT,    DOWN | RIGHT, DOWN | LEFT,
+        UP, RIGHT, LEFT, DOWN,  UP | RIGHT, UP | LEFT, DOWN | RIGHT, DOWN | LEFT};
+    machine->directions = (uint8_t)~directions[action];
+    machine->trigger = action == 1 || action >= 10 ? 0 : 0x80;
+    machine->switches = reset ? 0x3e : 0x3f; /* colour television, both players amateurs */
+}
+
+/* Play one game frame. */
+static void play_frame(Machine *machine, uint32_t action, bool reset, bool drawing)
+{
+    State *state = &machine->state;
+    press(machine, action, reset);
+    machine->drawing = drawing;
+    machine->hmove_blank = false;
+    machine->settled = 3 * state->cycle;
+    machine->run_frame(machine);
+    settle(machine, ALL_OBJECTS, 3 * state->cycle);
+    /* The next frame's time begins with the line in which this one ended. */
+    const int32_t lines = state->cycle / LINE_CYCLES * LINE_CYCLES;
+    state->cycle -= lines;
+    state->timer_set -= lines;
+    if (state->timer_again != NO_DEADLINE)
+        state->timer_again -= lines;
+    if (state->vsync_end != NO_DEADLINE)
+        state->vsync_end -= 3 * lines;
+    if (UNLIKELY(state->timer_set < -(1 << 28))) { /* long run out: only its value modulo all intervals matters */
+        state->timer_set += 1 << 27;
+        if (state->timer_again != NO_DEADLINE)
+            state->timer_again += 1 << 27;
+    }
+}
+
+static void power_on(Machine *machine)
+{
+    State *state = &machine->state;
+    memset(state, 0, sizeof *state);
+    show_view(machine, machine->cartridge->power_on_view);
+    state->sp = 0xff;
+    state->z = 1;
+    state->timer_value = 25;
+    state->timer_shift = 6;
+    state->timer_again = NO_DEADLINE;
+    state->vsync_end = NO_DEADLINE;
+    state->pc = (uint16_t)(machine->rom[0xffc] | machine->rom[0xffd] << 8);
+    machine->fault = 0;
+    refresh_tia(machine);
+}
+
+/* Go to where ale-py's games begin: after a second of nothing, the reset switch, and what the game needs to begin. */
+static void boot(Machine *machine, const Game *game)
+{
+    power_on(machine);
+    for (int frame = 0; frame < BOOT_FRAMES; frame++)
+        play_frame(machine, NOOP, false, false);
+    for (int frame = 0; frame < RESET_FRAMES; frame++)
+        play_frame(machine, NOOP, true, false);
+    for (const uint8_t *action = game->starting_actions; *action != END_OF_ACTIONS; action++)
+        play_frame(machine, *action, false, true);
+    look(&machine->state, game);
+}
+
+/* Play one training frame; return its reward. Only its last game frame is drawn. */
+static int32_t play(Machine *machine, const Game *game, uint32_t action, uint32_t frame_skip)
+{
+    State *state = &machine->state;
+    const int32_t before = state->score;
+    for (uint32_t frame = 1; frame <= frame_skip && !state->over && !machine->fault; frame++) {
+        play_frame(machine, action, false, frame == frame_skip);
+        look(state, game);
+    }
+    return state->score - before;
+}
+
+#endif

@@ -1,0 +1,632 @@
+/* TIA: five movable objects and a playfield, drawn while the beam runs, and the collisions between them.
+ *
+ * A line of an object is a mask of 160 bits. Nothing is done per pixel until it must be: a write that changes an object
+ * first settles everything up to that moment, then marks the object's mask as out of date. Two things are settled:
+ *
+ * - pixels, in frames that are to be seen
+ * - collisions, in all frames, but only if the changing object could collide with something present, in a pair that
+ *   the game reads and that has not collided already. (Pairs without the changing object lose nothing by waiting.)
+ */
+#ifndef GOEXPLORE_TIA_H
+#define GOEXPLORE_TIA_H
+
+#include "machine.h"
+
+enum {
+    VSYNC, VBLANK, WSYNC, RSYNC, NUSIZ0, NUSIZ1, COLUP0, COLUP1, COLUPF, COLUBK, CTRLPF, REFP0, REFP1, PF0, PF1, PF2,
+    RESP0, RESP1, RESM0, RESM1, RESBL, AUDC0, AUDC1, AUDF0, AUDF1, AUDV0, AUDV1, GRP0, GRP1, ENAM0, ENAM1, ENABL,
+    HMP0, HMP1, HMM0, HMM1, HMBL, VDELP0, VDELP1, VDELBL, RESMP0, RESMP1, HMOVE, HMCLR, CXCLR
+};
+
+enum { P0, P1, M0, M1, BL, PF, OBJECTS };
+#define SET(object) (1u << (object))
+enum { ALL_OBJECTS = (1 << OBJECTS) - 1 };
+
+enum { BLANKING = 2 }; /* the bit of VBLANK */
+
+/* ---- collisions ---------------------------------------------------------------------------------------------------- */
+
+/* The pairs in the order of the registers that tell of them: CXM0P has the first two in its bits 7 and 6, and so on;
+ * CXBLPF has one. */
+enum { PAIRS = 15 };
+static const uint8_t PAIR_FIRST[PAIRS] = {M0, M0, M1, M1, P0, P0, P1, P1, M0, M0, M1, M1, BL, P0, M0};
+static const uint8_t PAIR_SECOND[PAIRS] = {P1, P0, P0, P1, PF, BL, PF, BL, PF, BL, PF, BL, PF, P1, M1};
+enum { ALL_PAIRS = (1 << PAIRS) - 1 };
+
+enum { CXM0P, CXM1P, CXP0FB, CXP1FB, CXM0FB, CXM1FB, CXBLPF, CXPPMM };
+#define FIRST_PAIR(number) ((number) == CXPPMM ? 13 : 2 * (number))
+#define PAIRS_READ(number) (((number) == CXBLPF ? 1 : 3) << FIRST_PAIR(number))
+
+static void watch_pairs(uint8_t watch[OBJECTS], uint32_t pairs)
+{
+    memset(watch, 0, OBJECTS);
+    for (uint32_t pair = 0; pair < PAIRS; pair++)
+        if (pairs >> pair & 1) {
+            watch[PAIR_FIRST[pair]] |= (uint8_t)SET(PAIR_SECOND[pair]);
+            watch[PAIR_SECOND[pair]] |= (uint8_t)SET(PAIR_FIRST[pair]);
+        }
+}
+
+/* ---- masks --------------------------------------------------------------------------------------------------------- */
+
+static uint8_t REVERSED[256];        /* the bits in reverse order */
+static uint16_t DOUBLED[256];        /* each bit twice */
+static uint32_t QUADRUPLED[256];     /* each bit four times */
+static uint64_t AS_BYTES[256];       /* each bit as a byte of ones, in the order of memory */
+static uint16_t PAIRS_AMONG[1 << OBJECTS]; /* the pairs that can collide where a set of objects is present */
+static uint64_t COLUMNS_BELOW[SCREEN_WIDTH + 1][3]; /* the first columns of a line, as a mask */
+
+static UNUSED void make_tia_tables(void)
+{
+    for (uint32_t bits = 0; bits < 256; bits++) {
+        uint8_t bytes[8];
+        REVERSED[bits] = 0;
+        DOUBLED[bits] = 0;
+        QUADRUPLED[bits] = 0;
+        for (uint32_t bit = 0; bit < 8; bit++) {
+            uint32_t set = bits >> bit & 1;
+            REVERSED[bits] |= (uint8_t)(set << (7 - bit));
+            DOUBLED[bits] |= (uint16_t)(3 * set << 2 * bit);
+            QUADRUPLED[bits] |= 15 * set << 4 * bit;
+            bytes[bit] = set ? 0xff : 0;
+        }
+        memcpy(&AS_BYTES[bits], bytes, 8);
+    }
+    for (uint32_t present = 0; present < 1 << OBJECTS; present++) {
+        PAIRS_AMONG[present] = 0;
+        for (uint32_t pair = 0; pair < PAIRS; pair++)
+            if (present >> PAIR_FIRST[pair] & present >> PAIR_SECOND[pair] & 1)
+                PAIRS_AMONG[present] |= (uint16_t)(1 << pair);
+    }
+    for (int32_t column = 0; column <= SCREEN_WIDTH; column++)
+        for (int32_t word = 0; word < 3; word++) {
+            int32_t count = column - 64 * word;
+            COLUMNS_BELOW[column][word] = count <= 0 ? 0 : count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
+        }
+}
+
+/* Put up to 32 pixels at a position below 320; what passes the right edge wraps around. */
+static inline void put(Mask *mask, uint64_t pixels, uint32_t position)
+{
+    if (position >= SCREEN_WIDTH)
+        position -= SCREEN_WIDTH;
+    uint32_t word = position >> 6, bit = position & 63;
+    uint64_t spill = pixels >> 1 >> (63 - bit);
+    mask->word[word] |= pixels << bit;
+    if (word < 2)
+        mask->word[word + 1] |= spill;
+    mask->word[0] |= mask->word[2] >> 32;
+    mask->word[2] &= 0xffffffff;
+}
+
+/* NUSIZ: one to three copies, close, medium or wide apart. */
+static inline Mask copies(uint64_t pixels, uint32_t position, uint32_t nusiz)
+{
+    static const uint8_t second[8] = {0, 16, 32, 16, 64, 0, 32, 0}, third[8] = {0, 0, 0, 32, 0, 0, 64, 0};
+    Mask mask = {{0, 0, 0}};
+    put(&mask, pixels, position);
+    if (second[nusiz & 7])
+        put(&mask, pixels, position + second[nusiz & 7]);
+    if (third[nusiz & 7])
+        put(&mask, pixels, position + third[nusiz & 7]);
+    return mask;
+}
+
+static inline Mask player_mask(const Machine *machine, uint32_t player)
+{
+    const State *state = &machine->state;
+    uint32_t nusiz = state->registers[NUSIZ0 + player], position = state->position[P0 + player];
+    uint8_t pattern = machine->shown[player];
+    if (!(state->registers[REFP0 + player] & 8))
+        pattern = REVERSED[pattern]; /* the highest bit is the leftmost pixel */
+    switch (nusiz & 7) {
+    case 5: /* pixels of double and fourfold width come one clock later */
+        return copies(DOUBLED[pattern], position + 1, nusiz);
+    case 7:
+        return copies(QUADRUPLED[pattern], position + 1, nusiz);
+    default:
+        return copies(pattern, position, nusiz);
+    }
+}
+
+static inline Mask playfield_mask(const Machine *machine)
+{
+    const uint8_t *registers = machine->state.registers;
+    /* Twenty pixels, each four wide: 80 bits for the left half. */
+    uint32_t first = registers[PF0] >> 4, second = REVERSED[registers[PF1]], third = registers[PF2];
+    uint64_t low = QUADRUPLED[first] | (uint64_t)QUADRUPLED[second] << 16 | (uint64_t)QUADRUPLED[third] << 48;
+    uint64_t high = QUADRUPLED[third] >> 16;
+    uint64_t right_low = low, right_high = high;
+    if (registers[CTRLPF] & 1) { /* mirrored */
+        first = REVERSED[registers[PF2]], second = registers[PF1], third = REVERSED[registers[PF0] >> 4];
+        right_low = QUADRUPLED[first] | (uint64_t)QUADRUPLED[second] << 32;
+        right_high = QUADRUPLED[third] >> 16;
+    }
+    return (Mask){{low, high | right_low << 16, right_low >> 48 | right_high << 16}};
+}
+
+static NEVER_INLINE void build_masks(Machine *machine)
+{
+    const State *state = &machine->state;
+    uint8_t dirty = machine->dirty & machine->present;
+    for (uint32_t object = 0; object < OBJECTS; object++)
+        if ((machine->dirty & ~machine->present) & SET(object))
+            memset(&machine->masks[object], 0, sizeof(Mask));
+    machine->dirty = 0;
+    for (uint32_t player = 0; player < 2; player++) {
+        if (dirty & SET(P0 + player))
+            machine->masks[P0 + player] = player_mask(machine, player);
+        if (dirty & SET(M0 + player)) {
+            uint32_t nusiz = state->registers[NUSIZ0 + player], width = 1u << (nusiz >> 4 & 3);
+            machine->masks[M0 + player] = copies((1u << width) - 1, state->position[M0 + player], nusiz);
+        }
+    }
+    if (dirty & SET(BL)) {
+        uint32_t width = 1u << (state->registers[CTRLPF] >> 4 & 3);
+        machine->masks[BL] = copies((1u << width) - 1, state->position[BL], 0);
+    }
+    if (dirty & SET(PF))
+        machine->masks[PF] = playfield_mask(machine);
+}
+
+/* ---- presence ------------------------------------------------------------------------------------------------------ */
+
+static ALWAYS_INLINE bool is_present(const Machine *machine, uint32_t object)
+{
+    const uint8_t *registers = machine->state.registers;
+    switch (object) {
+    case P0:
+    case P1:
+        return machine->shown[object - P0] != 0;
+    case M0:
+    case M1:
+        return (registers[ENAM0 + object - M0] & ~registers[RESMP0 + object - M0] & 2) != 0;
+    case BL:
+        return ((registers[VDELBL] & 1 ? machine->state.old_ball : registers[ENABL]) & 2) != 0;
+    default:
+        return ((registers[PF0] & 0xf0) | registers[PF1] | registers[PF2]) != 0;
+    }
+}
+
+/* An object is different from now on. */
+static ALWAYS_INLINE void changed(Machine *machine, uint32_t object)
+{
+    machine->dirty |= (uint8_t)SET(object);
+    machine->present = (uint8_t)((machine->present & ~SET(object)) | (uint32_t)is_present(machine, object) << object);
+}
+
+static inline uint8_t pattern_shown(const State *state, uint32_t player)
+{
+    return state->registers[VDELP0 + player] & 1 ? state->old_pattern[player] : state->registers[GRP0 + player];
+}
+
+/* Note which objects HMOVE would move. */
+static inline void note_motion(Machine *machine)
+{
+    machine->moving = 0;
+    for (uint32_t object = P0; object <= BL; object++)
+        machine->moving |= (uint8_t)((machine->state.registers[HMP0 + object] >> 4 != 0) << object);
+}
+
+/* Bring everything that is computed from the state up to date with it. */
+static UNUSED void refresh_tia(Machine *machine)
+{
+    for (uint32_t player = 0; player < 2; player++)
+        machine->shown[player] = pattern_shown(&machine->state, player);
+    for (uint32_t object = 0; object < OBJECTS; object++)
+        changed(machine, object);
+    note_motion(machine);
+    watch_pairs(machine->all_watch, machine->wanted);
+    watch_pairs(machine->watch, machine->wanted & ~(uint32_t)machine->state.collisions);
+}
+
+/* ---- settling ------------------------------------------------------------------------------------------------------ */
+
+/* Note collisions in the columns from `left` up to `right` of a line. */
+static NEVER_INLINE void collide(Machine *machine, int32_t left, int32_t right)
+{
+    if (left >= right)
+        return;
+    if (machine->dirty)
+        build_masks(machine);
+    uint64_t columns[3];
+    for (int32_t word = 0; word < 3; word++)
+        columns[word] = COLUMNS_BELOW[right][word] & ~COLUMNS_BELOW[left][word];
+    uint32_t open = PAIRS_AMONG[machine->present] & machine->wanted & ~(uint32_t)machine->state.collisions, news = 0;
+    for (uint32_t pair = 0; open >> pair; pair++) {
+        if (!(open >> pair & 1))
+            continue;
+        const Mask *one = &machine->masks[PAIR_FIRST[pair]], *other = &machine->masks[PAIR_SECOND[pair]];
+        if ((one->word[0] & other->word[0] & columns[0]) | (one->word[1] & other->word[1] & columns[1]) |
+            (one->word[2] & other->word[2] & columns[2]))
+            news |= 1u << pair;
+    }
+    if (news) {
+        machine->state.collisions |= (uint16_t)news;
+        watch_pairs(machine->watch, machine->wanted & ~(uint32_t)machine->state.collisions);
+    }
+}
+
+static inline bool collidable(const Machine *machine, uint32_t objects)
+{
+    for (uint32_t object = 0; object < OBJECTS; object++)
+        if (objects & SET(object) && machine->watch[object] & machine->present)
+            return true;
+    return false;
+}
+
+static inline uint64_t blend(uint64_t below, uint64_t above, uint32_t where)
+{
+    uint64_t bytes = AS_BYTES[where];
+    return (below & ~bytes) | (above & bytes);
+}
+
+/* Draw the columns from `left` up to `right` of a row. */
+static NEVER_INLINE void draw(Machine *machine, int32_t row, int32_t left, int32_t right)
+{
+    const uint8_t *registers = machine->state.registers;
+    uint8_t *pixels = machine->screen[row];
+    if (left >= right)
+        return;
+    if (registers[VBLANK] & BLANKING) {
+        memset(pixels + left, 0, (size_t)(right - left));
+        return;
+    }
+    if (machine->dirty)
+        build_masks(machine);
+    const Mask *masks = machine->masks;
+    const uint64_t every = UINT64_C(0x0101010101010101);
+    const uint64_t background = every * registers[COLUBK], field = every * registers[COLUPF];
+    const uint64_t colours[2] = {every * registers[COLUP0], every * registers[COLUP1]};
+    const uint32_t control = registers[CTRLPF];
+    for (int32_t group = left >> 3; group <= (right - 1) >> 3; group++) {
+        const int32_t word = group >> 3, shift = (group & 7) * 8;
+        const uint32_t first = (masks[P0].word[word] | masks[M0].word[word]) >> shift & 0xff;
+        const uint32_t second = (masks[P1].word[word] | masks[M1].word[word]) >> shift & 0xff;
+        const uint32_t ball = masks[BL].word[word] >> shift & 0xff;
+        const uint32_t playfield = masks[PF].word[word] >> shift & 0xff;
+        uint64_t eight = background;
+        if (first | second | ball | playfield) {
+            if (control & 4) { /* the playfield lies above the players */
+                eight = blend(blend(eight, colours[1], second), colours[0], first);
+                eight = blend(eight, field, playfield | ball);
+            } else {
+                /* In score mode each half of the playfield has its player's colour. */
+                eight = blend(eight, control & 2 ? colours[group >= 10] : field, playfield);
+                eight = blend(eight, field, ball);
+                eight = blend(blend(eight, colours[1], second), colours[0], first);
+            }
+        }
+        if (machine->hmove_blank && group == 0)
+            eight = 0;
+        uint8_t *here = pixels + 8 * group;
+        int32_t skip = left - 8 * group, keep = right - 8 * group;
+        if (skip > 0 || keep < 8) {
+            uint64_t before;
+            uint32_t where = (keep < 8 ? (1u << keep) - 1 : 0xff) & ~(skip > 0 ? (1u << skip) - 1 : 0);
+            memcpy(&before, here, 8);
+            eight = blend(before, eight, where);
+        }
+        memcpy(here, &eight, 8);
+    }
+}
+
+enum { FIRST_CLOCK = FIRST_LINE * LINE_CLOCKS, LAST_CLOCK = (FIRST_LINE + SCREEN_HEIGHT) * LINE_CLOCKS };
+
+static inline int32_t column(int32_t clock_of_line)
+{
+    return clock_of_line < BLANK_CLOCKS ? 0 : clock_of_line - BLANK_CLOCKS;
+}
+
+/* Note all collisions up to a moment. Only the rows that are shown count. */
+static NEVER_INLINE void collide_up_to(Machine *machine, int32_t clock)
+{
+    int32_t from = machine->settled, to = clock;
+    if (to <= from)
+        return;
+    machine->settled = clock;
+    if (machine->state.registers[VBLANK] & BLANKING)
+        return;
+    from = from < FIRST_CLOCK ? FIRST_CLOCK : from;
+    to = to > LAST_CLOCK ? LAST_CLOCK : to;
+    if (from >= to || !(PAIRS_AMONG[machine->present] & machine->wanted & ~(uint32_t)machine->state.collisions))
+        return;
+    if (to - from >= LINE_CLOCKS) {
+        collide(machine, 0, SCREEN_WIDTH);
+        return;
+    }
+    int32_t left = column(from % LINE_CLOCKS), right = column(to % LINE_CLOCKS);
+    if (from / LINE_CLOCKS == to / LINE_CLOCKS)
+        collide(machine, left, right);
+    else {
+        collide(machine, left, SCREEN_WIDTH);
+        collide(machine, 0, right);
+    }
+}
+
+/* Draw everything up to a moment, and note collisions on the way. */
+static NEVER_INLINE void draw_up_to(Machine *machine, int32_t clock)
+{
+    int32_t from = machine->settled;
+    if (clock <= from)
+        return;
+    collide_up_to(machine, clock);
+    bool as_above = false; /* whether the line above was drawn in one go, with all as it is now */
+    while (from < clock) {
+        const int32_t line = from / LINE_CLOCKS, end = (line + 1) * LINE_CLOCKS, to = clock < end ? clock : end;
+        const int32_t left = column(from - line * LINE_CLOCKS), right = column(to - line * LINE_CLOCKS);
+        const bool whole = right - left == SCREEN_WIDTH && !machine->hmove_blank;
+        if (from >= FIRST_CLOCK && from < LAST_CLOCK) {
+            uint8_t *row = machine->screen[line - FIRST_LINE];
+            if (whole && as_above)
+                memcpy(row, row - SCREEN_WIDTH, SCREEN_WIDTH);
+            else
+                draw(machine, line - FIRST_LINE, left, right);
+            as_above = whole;
+        }
+        if (to == end)
+            machine->hmove_blank = false;
+        from = to;
+    }
+}
+
+/* Do what must be done before these objects change. */
+static inline void settle(Machine *machine, uint32_t objects, int32_t clock)
+{
+    if (machine->drawing)
+        draw_up_to(machine, clock);
+    else if (collidable(machine, objects))
+        collide_up_to(machine, clock);
+}
+
+/* The same where only the colour of something changes. */
+static inline void settle_pixels(Machine *machine, int32_t clock)
+{
+    if (machine->drawing)
+        draw_up_to(machine, clock);
+}
+
+/* ---- registers ----------------------------------------------------------------------------------------------------- */
+
+/* GRP0, GRP1: a write to one player's pattern also hands the other's last pattern on to its delayed copy, and that to
+ * the second one's also the ball's. */
+static ALWAYS_INLINE void write_pattern(Machine *machine, const uint32_t player, uint8_t value, int32_t clock)
+{
+    State *state = &machine->state;
+    const uint32_t other = 1 - player;
+    const uint8_t *delayed = state->registers + VDELP0;
+    uint32_t objects = 0;
+    if (!(delayed[player] & 1) && machine->shown[player] != value)
+        objects |= SET(player);
+    if (delayed[other] & 1 && machine->shown[other] != state->registers[GRP0 + other])
+        objects |= SET(other);
+    if (player == 1 && delayed[2] & 1 && (state->old_ball ^ state->registers[ENABL]) & 2)
+        objects |= SET(BL);
+    if (objects)
+        settle(machine, objects, clock + 1);
+    state->registers[GRP0 + player] = value;
+    state->old_pattern[other] = state->registers[GRP0 + other];
+    if (player == 1)
+        state->old_ball = state->registers[ENABL];
+    if (objects & SET(player)) {
+        machine->shown[player] = value;
+        changed(machine, player);
+    }
+    if (objects & SET(other)) {
+        machine->shown[other] = state->registers[GRP0 + other];
+        changed(machine, other);
+    }
+    if (objects & SET(BL))
+        changed(machine, BL);
+}
+
+/* HMOVE moves each object to the left by its motion value, -8 to 7. It is meant to be written at the beginning of a
+ * line, which it then blanks for eight pixels; in the last clocks of a line, it moves by 8 more and blanks nothing. */
+static NEVER_INLINE void move(Machine *machine, uint32_t objects, int32_t extra)
+{
+    for (uint32_t object = P0; object <= BL; object++) {
+        if (!(objects & SET(object)))
+            continue;
+        int32_t motion = ((int8_t)machine->state.registers[HMP0 + object] >> 4) + extra;
+        int32_t position = machine->state.position[object] - motion;
+        position += position < 0 ? SCREEN_WIDTH : position >= SCREEN_WIDTH ? -SCREEN_WIDTH : 0;
+        machine->state.position[object] = (uint8_t)position;
+    }
+    machine->dirty |= (uint8_t)objects;
+}
+
+static inline void write_hmove(Machine *machine, int32_t clock)
+{
+    const int32_t clock_of_line = clock % LINE_CLOCKS;
+    if (clock_of_line < BLANK_CLOCKS) {
+        if (machine->moving | machine->drawing)
+            settle(machine, machine->moving, clock);
+        machine->hmove_blank = clock_of_line < 60;
+        if (machine->moving)
+            move(machine, machine->moving, 0);
+    } else if (clock_of_line >= 220) {
+        settle(machine, ALL_OBJECTS, clock);
+        move(machine, SET(BL + 1) - 1, 8);
+    } else
+        machine->fault |= FAULT_HMOVE;
+}
+
+/* A write to any register but WSYNC and VSYNC, which concern the processor. */
+static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t value, int32_t cycle)
+{
+    State *state = &machine->state;
+    uint8_t *registers = state->registers;
+    const int32_t clock = 3 * cycle;
+    switch (number) {
+    case VBLANK:
+        if ((registers[VBLANK] ^ value) & BLANKING)
+            settle(machine, ALL_OBJECTS, clock + 1);
+        if (!machine->drawing && machine->settled < clock + 1)
+            machine->settled = clock + 1; /* nothing was there to collide, or it did not count */
+        registers[VBLANK] = value;
+        break;
+    case COLUP0:
+    case COLUP1:
+    case COLUPF:
+    case COLUBK:
+        if (registers[number] != (value & 0xfe))
+            settle_pixels(machine, clock);
+        registers[number] = value & 0xfe;
+        break;
+    case NUSIZ0:
+    case NUSIZ1:
+        if (registers[number] == value)
+            break;
+        settle(machine, SET(P0 + number - NUSIZ0) | SET(M0 + number - NUSIZ0), clock);
+        registers[number] = value;
+        machine->dirty |= (uint8_t)(SET(P0 + number - NUSIZ0) | SET(M0 + number - NUSIZ0));
+        break;
+    case CTRLPF:
+        if (registers[CTRLPF] == value)
+            break;
+        settle(machine, SET(BL) | SET(PF), clock);
+        registers[CTRLPF] = value;
+        machine->dirty |= SET(BL) | SET(PF);
+        break;
+    case REFP0:
+    case REFP1:
+        if (registers[number] == value)
+            break;
+        settle(machine, SET(P0 + number - REFP0), clock + 1);
+        registers[number] = value;
+        machine->dirty |= (uint8_t)SET(P0 + number - REFP0);
+        break;
+    case PF0:
+    case PF1:
+    case PF2:
+        if (registers[number] != value) {
+            /* The playfield is fetched every four clocks: a write shows with the next fetch. */
+            static const uint8_t delay[4] = {4, 5, 2, 3};
+            settle(machine, SET(PF), clock + delay[cycle & 3]);
+            registers[number] = value;
+            changed(machine, PF);
+        }
+        break;
+    case RESP0:
+    case RESP1:
+    case RESM0:
+    case RESM1:
+    case RESBL: {
+        /* The object appears where the beam is, a few clocks later: players five, the others four. */
+        const uint32_t object = number - RESP0;
+        const int32_t clock_of_line = clock % LINE_CLOCKS, player = object <= P1;
+        settle(machine, SET(object), clock);
+        state->position[object] = (uint8_t)(clock_of_line < BLANK_CLOCKS
+                                                ? 2 + player
+                                                : (clock_of_line - BLANK_CLOCKS + 4 + player) % SCREEN_WIDTH);
+        machine->dirty |= (uint8_t)SET(object);
+        break;
+    }
+    case GRP0:
+        write_pattern(machine, 0, value, clock);
+        break;
+    case GRP1:
+        write_pattern(machine, 1, value, clock);
+        break;
+    case ENAM0:
+    case ENAM1:
+        if (registers[number] == value)
+            break;
+        settle(machine, SET(M0 + number - ENAM0), clock + 1);
+        registers[number] = value;
+        changed(machine, M0 + number - ENAM0);
+        break;
+    case ENABL:
+        if (registers[ENABL] == value)
+            break;
+        settle(machine, SET(BL), clock + 1);
+        registers[ENABL] = value;
+        changed(machine, BL);
+        break;
+    case HMP0:
+    case HMP1:
+    case HMM0:
+    case HMM1:
+    case HMBL: {
+        const uint32_t object = number - HMP0;
+        registers[number] = value;
+        machine->moving = (uint8_t)((machine->moving & ~SET(object)) | (uint32_t)(value >> 4 != 0) << object);
+        break;
+    }
+    case VDELP0:
+    case VDELP1: {
+        const uint32_t player = number - VDELP0;
+        if (registers[number] == value)
+            break;
+        settle(machine, SET(P0 + player), clock);
+        registers[number] = value;
+        machine->shown[player] = pattern_shown(state, player);
+        changed(machine, P0 + player);
+        break;
+    }
+    case VDELBL:
+        if (registers[VDELBL] == value)
+            break;
+        settle(machine, SET(BL), clock);
+        registers[VDELBL] = value;
+        changed(machine, BL);
+        break;
+    case RESMP0:
+    case RESMP1: {
+        /* A missile locked to its player is hidden; it is let go at the player's middle. */
+        const uint32_t player = number - RESMP0, size = registers[NUSIZ0 + player] & 7;
+        if (registers[number] == value)
+            break;
+        settle(machine, SET(M0 + player), clock);
+        if (registers[number] & ~value & 2)
+            state->position[M0 + player] =
+                (uint8_t)((state->position[P0 + player] + (size == 5 ? 8 : size == 7 ? 16 : 4)) % SCREEN_WIDTH);
+        registers[number] = value;
+        changed(machine, M0 + player);
+        break;
+    }
+    case HMOVE:
+        write_hmove(machine, clock);
+        break;
+    case HMCLR:
+        memset(registers + HMP0, 0, 5);
+        machine->moving = 0;
+        break;
+    case CXCLR:
+        settle_pixels(machine, clock);
+        if (machine->settled < clock)
+            machine->settled = clock; /* whatever collided until now is forgotten */
+        state->collisions = 0;
+        memcpy(machine->watch, machine->all_watch, sizeof machine->watch);
+        break;
+    default: /* sound, and registers that do not exist */
+        break;
+    }
+}
+
+/* The same for a register that is not known beforehand. */
+static NEVER_INLINE UNUSED void tia_write_any(Machine *machine, uint32_t number, uint8_t value, int32_t cycle)
+{
+    tia_write(machine, number, value, cycle);
+}
+
+/* Collisions and the trigger. Bits that a register does not drive keep what was on the bus. */
+static NEVER_INLINE UNUSED uint8_t tia_read(Machine *machine, uint32_t address, uint32_t bus, int32_t cycle)
+{
+    const uint32_t number = address & 15;
+    uint8_t value = bus & 0x3f;
+    if (number < 8) {
+        const uint32_t pairs = PAIRS_READ(number);
+        settle(machine, ALL_OBJECTS, 3 * cycle);
+        if (pairs & ~(uint32_t)machine->wanted)
+            machine->fault |= FAULT_COLLISION;
+        uint32_t hit = (machine->state.collisions & pairs) >> FIRST_PAIR(number);
+        value |= (uint8_t)((hit & 1) << 7 | (hit & 2) << 5);
+    } else if (number == 12)
+        value |= machine->trigger;
+    else if (number == 13)
+        value |= 0x80; /* the second player's trigger is never pressed */
+    return value;
+}
+
+#endif

@@ -1,0 +1,395 @@
+/* One exploration, without the interpreter: return to a cell, act from there, note what is new or better.
+ *
+ * The definition is PythonKernel (goexplore/exploration/_kernel.py): from the same task and board come the same
+ * findings, in the same order.
+ */
+#ifndef GOEXPLORE_KERNEL_H
+#define GOEXPLORE_KERNEL_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "../atari/console.h"
+#include "../cells/downscale.h"
+#include "../cells/tracking.h"
+#include "digest.h"
+
+enum { UNKNOWN = -1, NO_OFFER = -1, NO_PLACE = -1 };
+
+typedef enum { CELLS_DOWNSCALED, CELLS_MONTEZUMA, CELLS_PITFALL } CellsKind;
+
+/* ---- what is known ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double score;
+    int32_t length;
+} Standing;
+
+static inline bool beats(Standing one, Standing other)
+{
+    return one.score > other.score || (one.score == other.score && one.length < other.length);
+}
+
+/* The (score, length) table: the memory of goexplore.archive.Scoreboard, which must not change meanwhile. */
+typedef struct {
+    const int32_t *slots;
+    size_t slot_count; /* a power of two */
+    const uint64_t *digests;
+    const double *scores;
+    const int32_t *lengths;
+    size_t size;
+} Board;
+
+static int32_t board_find(const Board *board, Digest cell)
+{
+    const size_t mask = board->slot_count - 1;
+    for (size_t slot = cell.low & mask;; slot = (slot + 1) & mask) {
+        const int32_t entry = board->slots[slot];
+        if (entry == UNKNOWN ||
+            (board->digests[2 * (size_t)entry] == cell.low && board->digests[2 * (size_t)entry + 1] == cell.high))
+            return entry;
+    }
+}
+
+/* ---- a table of cells ---------------------------------------------------------------------------------------------- */
+
+/* Numbers cells 0, 1, 2, ... in the order in which they are added. */
+typedef struct {
+    Digest *cells;
+    int32_t *slots;
+    size_t size, room; /* slots are twice the room */
+} Table;
+
+static void table_free(Table *table)
+{
+    free(table->cells);
+    free(table->slots);
+    memset(table, 0, sizeof *table);
+}
+
+static void table_clear(Table *table)
+{
+    table->size = 0;
+    memset(table->slots, 0xff, 2 * table->room * sizeof *table->slots);
+}
+
+static bool table_begin(Table *table, size_t room)
+{
+    *table = (Table){.room = room, .cells = malloc(room * sizeof(Digest)), .slots = malloc(2 * room * sizeof(int32_t))};
+    if (table->cells == NULL || table->slots == NULL) {
+        table_free(table);
+        return false;
+    }
+    table_clear(table);
+    return true;
+}
+
+static int32_t *table_slot(const Table *table, Digest cell)
+{
+    const size_t mask = 2 * table->room - 1;
+    for (size_t slot = cell.low & mask;; slot = (slot + 1) & mask) {
+        const int32_t number = table->slots[slot];
+        if (number < 0 || (table->cells[number].low == cell.low && table->cells[number].high == cell.high))
+            return &table->slots[slot];
+    }
+}
+
+/* Return the number of a cell, which is added if it is not there, or -1 where memory is short. */
+static int32_t table_add(Table *table, Digest cell)
+{
+    int32_t *slot = table_slot(table, cell);
+    if (*slot >= 0)
+        return *slot;
+    if (table->size == table->room) {
+        Table larger;
+        if (!table_begin(&larger, 2 * table->room))
+            return -1;
+        for (size_t number = 0; number < table->size; number++)
+            table_add(&larger, table->cells[number]);
+        table_free(table);
+        *table = larger;
+        slot = table_slot(table, cell);
+    }
+    table->cells[table->size] = cell;
+    *slot = (int32_t)table->size;
+    return (int32_t)table->size++;
+}
+
+/* ---- an exploration ------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    int32_t number; /* the cell's entry, or UNKNOWN */
+    Standing best;
+    int32_t offer; /* or NO_OFFER */
+} Visit;
+
+typedef struct {
+    int32_t visit, offset;
+    Standing standing;
+    int16_t level, room;
+} Offer;
+
+typedef struct {
+    /* Settings */
+    const Game *game;
+    CellsKind kind;
+    uint32_t cell_width, cell_height;
+    uint32_t frame_skip, limit;
+    uint64_t repeat; /* probability of repeating an action, in units of 2^-32 */
+    uint8_t actions[ACTIONS];
+    uint32_t action_count;
+    bool ends_at_life_loss;
+    int32_t score_limit;               /* where the score starts again at 0, or 0 */
+    int32_t room_address, level_address; /* in memory, or NO_PLACE */
+    int16_t grey[256];
+    size_t max_key, snapshot_size;
+    /* Where it is */
+    Machine machine;
+    Tracked tracked;
+    Inventory inventory;
+    Downscale downscaler;
+    /* What it has found: numbered as in `visited` */
+    Table visited;
+    Visit *visits;
+    uint8_t *keys;
+    uint16_t *key_sizes;
+    Offer *offers;
+    uint8_t *snapshots;
+    uint8_t *taken;
+    size_t offer_count, taken_count, played;
+    /* The best of what was offered in this batch by tasks that come before */
+    Table offered;
+    Standing *offered_best;
+    size_t offered_room;
+    int64_t last_order;
+} Explorer;
+
+enum { SNAPSHOT_VERSION = 2, SNAPSHOT_HEAD = 3 };
+
+static size_t tracked_size(const Explorer *explorer)
+{
+    return explorer->kind == CELLS_MONTEZUMA ? MONTEZUMA_STATE : explorer->kind == CELLS_PITFALL ? PITFALL_STATE : 0;
+}
+
+static void explorer_free(Explorer *explorer)
+{
+    downscale_free(&explorer->downscaler);
+    table_free(&explorer->visited);
+    table_free(&explorer->offered);
+    free(explorer->visits);
+    free(explorer->keys);
+    free(explorer->key_sizes);
+    free(explorer->offers);
+    free(explorer->snapshots);
+    free(explorer->taken);
+    free(explorer->offered_best);
+}
+
+/* Reserve memory, once the settings are there; return false where it is short. */
+static bool explorer_begin(Explorer *explorer, uint32_t levels)
+{
+    const size_t most = (size_t)explorer->limit + 1; /* the start cell, and one per training frame */
+    size_t room = 16;
+    while (room < most)
+        room *= 2;
+    explorer->max_key = explorer->kind == CELLS_DOWNSCALED ? (size_t)explorer->cell_width * explorer->cell_height
+                                                           : (size_t)MAX_TRACKED_KEY;
+    explorer->snapshot_size = SNAPSHOT_HEAD + tracked_size(explorer) + sizeof(State);
+    explorer->offered_room = 1024;
+    explorer->visits = malloc(most * sizeof *explorer->visits);
+    explorer->keys = malloc(most * explorer->max_key);
+    explorer->key_sizes = malloc(most * sizeof *explorer->key_sizes);
+    explorer->offers = malloc(most * sizeof *explorer->offers);
+    explorer->snapshots = malloc(most * explorer->snapshot_size);
+    explorer->taken = malloc(most);
+    explorer->offered_best = malloc(explorer->offered_room * sizeof *explorer->offered_best);
+    return explorer->visits && explorer->keys && explorer->key_sizes && explorer->offers && explorer->snapshots &&
+           explorer->taken && explorer->offered_best && table_begin(&explorer->visited, room) &&
+           table_begin(&explorer->offered, explorer->offered_room) &&
+           (explorer->kind != CELLS_DOWNSCALED ||
+            downscale_begin(&explorer->downscaler, SCREEN_HEIGHT, SCREEN_WIDTH, explorer->cell_width,
+                            explorer->cell_height, levels));
+}
+
+static bool restore_state(Machine *machine, const void *bytes, size_t size);
+
+static bool explorer_restore(Explorer *explorer, const uint8_t *snapshot, size_t size)
+{
+    const size_t tracked = tracked_size(explorer);
+    if (size != explorer->snapshot_size || snapshot[0] != SNAPSHOT_VERSION ||
+        (size_t)(snapshot[1] | snapshot[2] << 8) != tracked)
+        return false;
+    snapshot += SNAPSHOT_HEAD;
+    if (explorer->kind == CELLS_MONTEZUMA && !load_montezuma(&explorer->tracked, snapshot))
+        return false;
+    if (explorer->kind == CELLS_PITFALL && !load_pitfall(&explorer->tracked, snapshot))
+        return false;
+    return restore_state(&explorer->machine, snapshot + tracked, sizeof(State));
+}
+
+static void explorer_snapshot(const Explorer *explorer, uint8_t *snapshot)
+{
+    const size_t tracked = tracked_size(explorer);
+    snapshot[0] = SNAPSHOT_VERSION;
+    snapshot[1] = (uint8_t)tracked;
+    snapshot[2] = 0;
+    if (explorer->kind == CELLS_MONTEZUMA)
+        store_montezuma(&explorer->tracked, snapshot + SNAPSHOT_HEAD);
+    if (explorer->kind == CELLS_PITFALL)
+        store_pitfall(&explorer->tracked, snapshot + SNAPSHOT_HEAD);
+    memcpy(snapshot + SNAPSHOT_HEAD + tracked, &explorer->machine.state, sizeof(State));
+}
+
+static uint64_t draw_word(uint64_t *stream) /* SplitMix64, as in goexplore/random.py */
+{
+    uint64_t z = *stream += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static inline uint32_t draw_below(uint64_t *stream, uint32_t limit)
+{
+    return (uint32_t)((draw_word(stream) >> 32) * limit >> 32);
+}
+
+/* Compute the cell of the screen; return its size, or 0 where the pixels show a death. */
+static size_t cell_key(Explorer *explorer, uint8_t *key)
+{
+    switch (explorer->kind) {
+    case CELLS_MONTEZUMA:
+        if (!track_montezuma(&explorer->tracked, &explorer->inventory, &explorer->machine))
+            return 0;
+        return montezuma_key(&explorer->tracked, explorer->cell_width, explorer->cell_height, key);
+    case CELLS_PITFALL:
+        track_pitfall(&explorer->tracked, &explorer->machine);
+        return pitfall_key(&explorer->tracked, explorer->cell_width, explorer->cell_height, key);
+    default:
+        downscale(&explorer->downscaler, explorer->machine.screen[0], explorer->grey, key);
+        return explorer->max_key;
+    }
+}
+
+static void note_place(const Explorer *explorer, Offer *offer)
+{
+    if (explorer->kind == CELLS_DOWNSCALED) {
+        const uint8_t *ram = explorer->machine.state.ram;
+        const bool mapped = explorer->room_address >= 0;
+        offer->room = mapped ? ram[explorer->room_address] : NO_PLACE;
+        offer->level = !mapped ? NO_PLACE : explorer->level_address < 0 ? 0 : ram[explorer->level_address];
+    } else {
+        offer->room = explorer->tracked.room;
+        offer->level = (int16_t)explorer->tracked.level;
+    }
+}
+
+/* Remember an offer for later tasks of the batch; short memory only costs offers that are of no use. */
+static void remember(Explorer *explorer, Digest cell, Standing standing)
+{
+    if (explorer->offered.size == explorer->offered_room) {
+        void *larger = realloc(explorer->offered_best, 2 * explorer->offered_room * sizeof(Standing));
+        if (larger == NULL)
+            return;
+        explorer->offered_best = larger;
+        explorer->offered_room *= 2;
+    }
+    int32_t number = table_add(&explorer->offered, cell);
+    if (number >= 0)
+        explorer->offered_best[number] = standing;
+}
+
+typedef struct {
+    int64_t order;
+    uint64_t stream;
+    const uint8_t *snapshot, *cell;
+    size_t snapshot_size, cell_size;
+    int32_t number;
+    Standing standing;
+} Task;
+
+typedef enum { EXPLORED, BAD_SNAPSHOT, MACHINE_FAULT, OUT_OF_MEMORY } Outcome;
+
+static Visit *first_visit(Explorer *explorer, Digest cell, const uint8_t *key, size_t size)
+{
+    const int32_t index = table_add(&explorer->visited, cell);
+    if (index < 0)
+        return NULL;
+    memcpy(explorer->keys + (size_t)index * explorer->max_key, key, size);
+    explorer->key_sizes[index] = (uint16_t)size;
+    explorer->visits[index].offer = NO_OFFER;
+    return &explorer->visits[index];
+}
+
+static Outcome explore(Explorer *explorer, const Task *task, const Board *board)
+{
+    if (task->order <= explorer->last_order)
+        table_clear(&explorer->offered); /* it was for tasks that come after this one, or for another batch */
+    explorer->last_order = task->order;
+    table_clear(&explorer->visited);
+    explorer->offer_count = explorer->taken_count = explorer->played = 0;
+    if (task->cell_size > explorer->max_key || !explorer_restore(explorer, task->snapshot, task->snapshot_size))
+        return BAD_SNAPSHOT;
+    Visit *here = first_visit(explorer, digest(task->cell, task->cell_size), task->cell, task->cell_size);
+    if (here == NULL)
+        return OUT_OF_MEMORY;
+    here->number = task->number;
+    here->best = task->standing;
+    Standing standing = task->standing;
+    State *state = &explorer->machine.state;
+    uint64_t stream = task->stream;
+    uint32_t action = draw_below(&stream, explorer->action_count);
+    uint8_t key[explorer->max_key];
+    while (true) {
+        const uint8_t lives = state->lives;
+        int32_t reward = play(&explorer->machine, explorer->game, explorer->actions[action], explorer->frame_skip);
+        explorer->played++;
+        if (explorer->machine.fault)
+            return MACHINE_FAULT;
+        if (explorer->score_limit && reward < -(explorer->score_limit / 2))
+            reward += explorer->score_limit; /* the counter rolled over; the points were still won */
+        if (state->over || (explorer->ends_at_life_loss && state->lives < lives))
+            break;
+        const size_t size = cell_key(explorer, key);
+        if (size == 0)
+            break; /* the action that ended the episode has no destination cell */
+        explorer->taken[explorer->taken_count++] = (uint8_t)action;
+        standing.score += reward;
+        standing.length++;
+        const size_t index = (size_t)(here - explorer->visits);
+        if (explorer->key_sizes[index] != size || memcmp(explorer->keys + index * explorer->max_key, key, size) != 0) {
+            const Digest cell = digest(key, size);
+            const size_t before = explorer->visited.size;
+            const int32_t slot = *table_slot(&explorer->visited, cell);
+            here = slot >= 0 ? &explorer->visits[slot] : first_visit(explorer, cell, key, size);
+            if (here == NULL)
+                return OUT_OF_MEMORY;
+            if (explorer->visited.size > before) {
+                const int32_t offered = *table_slot(&explorer->offered, cell);
+                here->number = board_find(board, cell);
+                here->best = offered >= 0 ? explorer->offered_best[offered]
+                             : here->number != UNKNOWN
+                                 ? (Standing){board->scores[here->number], board->lengths[here->number]}
+                                 : (Standing){-INFINITY, 0};
+            }
+        }
+        if (beats(standing, here->best)) {
+            const int32_t visit = (int32_t)(here - explorer->visits);
+            if (here->offer == NO_OFFER)
+                here->offer = (int32_t)explorer->offer_count++;
+            Offer *offer = &explorer->offers[here->offer];
+            offer->visit = visit;
+            offer->offset = (int32_t)explorer->taken_count;
+            offer->standing = here->best = standing;
+            note_place(explorer, offer);
+            explorer_snapshot(explorer, explorer->snapshots + (size_t)here->offer * explorer->snapshot_size);
+            remember(explorer, explorer->visited.cells[visit], standing);
+        }
+        if (explorer->played == explorer->limit)
+            break;
+        if (draw_word(&stream) >> 32 >= explorer->repeat)
+            action = draw_below(&stream, explorer->action_count);
+    }
+    return EXPLORED;
+}
+
+#endif
