@@ -1,14 +1,18 @@
-"""The optional C extension; everything else is in pyproject.toml."""
+"""The optional C extensions; everything else is in pyproject.toml."""
+
+from pathlib import Path
 
 from setuptools import Extension, setup
 
 setup(
     ext_modules=[
         Extension(
-            "goexplore._native._cells",
-            ["src/goexplore/_native/cells.c"],
+            f"goexplore._native._{name}",
+            [f"src/goexplore/_native/{name}.c"],
+            depends=[str(header) for header in Path("src/goexplore/_native").glob("*/*.h")],
             extra_compile_args=["-O3"],
-            optional=True,  # without a compiler, Python does the same work
+            optional=True,  # without a compiler, Python and ale-py do the same work
         )
+        for name in ("atari", "cells")
     ]
 )

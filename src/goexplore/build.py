@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from goexplore import _native as native
 from goexplore.cells import CellRepresentation, DownscaledCells, MontezumaCells, PitfallCells
-from goexplore.config import MontezumaConfig, PitfallConfig, SearchConfig
-from goexplore.envs import AtariEnv
+from goexplore.config import DownscaledConfig, MontezumaConfig, PitfallConfig, SearchConfig
+from goexplore.engines import Engine
+from goexplore.envs import AtariEnv, NativeAtariEnv, action_numbers, facts, load_cartridge, rom_name
 from goexplore.exploration import (
     Executor,
+    NativeKernel,
     ProcessExecutor,
     PythonKernel,
     RandomRepeat,
     SerialExecutor,
+    ThreadExecutor,
     World,
 )
 from goexplore.selection import (
@@ -27,9 +31,9 @@ from goexplore.selection import (
 )
 
 
-def build_world(config: SearchConfig) -> World:
+def build_world(config: SearchConfig, engine: Engine = "ale") -> World:
     """Return a fresh world."""
-    env = AtariEnv(
+    env = (NativeAtariEnv if engine == "native" else AtariEnv)(
         game=config.env.game,
         frame_skip=config.env.frame_skip,
         full_action_set=config.env.full_action_set,
@@ -38,7 +42,7 @@ def build_world(config: SearchConfig) -> World:
     return World(env, _build_cells(config, env))
 
 
-def _build_cells(config: SearchConfig, env: AtariEnv) -> CellRepresentation:
+def _build_cells(config: SearchConfig, env: AtariEnv | NativeAtariEnv) -> CellRepresentation:
     cells = config.cells
     if isinstance(cells, MontezumaConfig):
         return MontezumaCells(cell_width=cells.cell_width, cell_height=cells.cell_height)
@@ -63,8 +67,44 @@ class MakeKernel:
         )
 
 
-def build_executor(config: SearchConfig, workers: int | None) -> Executor:
-    """Return the executor with that many worker processes; None explores in this process."""
+@dataclass(frozen=True)
+class MakeNativeKernel:
+    """Makes kernels for a config that run on the native engine."""
+
+    config: SearchConfig
+
+    def __call__(self) -> NativeKernel:
+        """Return a kernel with a machine of its own."""
+        env, cells, exploration = self.config.env, self.config.cells, self.config.exploration
+        rom = rom_name(env.game)
+        game = facts(rom)
+        if isinstance(cells, DownscaledConfig):
+            size = {"cell_width": cells.width, "cell_height": cells.height, "levels": cells.levels}
+        else:
+            size = {"cell_width": cells.cell_width, "cell_height": cells.cell_height, "levels": 0}
+        return NativeKernel(
+            native.atari.Explorer(
+                cartridge=load_cartridge(rom),
+                cells=cells.kind,
+                **size,
+                grey=NativeAtariEnv.grey,
+                actions=action_numbers(rom, full=env.full_action_set),
+                frame_skip=env.frame_skip,
+                training_frames=exploration.training_frames,
+                repeat=int(exploration.repeat_probability * 2**32),
+                ends_at_life_loss=(env.episode_end or game.episode_end) == "life-loss",
+                score_limit=game.score_limit or 0,
+                room_address=-1 if game.room_address is None else game.room_address,
+                level_address=-1 if game.level_address is None else game.level_address,
+            )
+        )
+
+
+def build_executor(config: SearchConfig, workers: int | None, engine: Engine = "ale") -> Executor:
+    """Return the executor with that many worker processes, or threads; None explores in this process."""
+    if engine == "native":
+        make = MakeNativeKernel(config)
+        return SerialExecutor(make) if workers is None else ThreadExecutor(make, workers=workers)
     if workers is None:
         return SerialExecutor(MakeKernel(config))
     return ProcessExecutor(MakeKernel(config), workers=workers)

@@ -20,6 +20,8 @@ from goexplore.archive import Archive
 from goexplore.build import build_executor, build_selection, build_world
 from goexplore.cells import CellRepresentation
 from goexplore.config import SearchConfig
+from goexplore.engines import EngineWish, choose_engine, refuse_distrusted
+from goexplore.envs import rom_name
 from goexplore.errors import ConfigError
 from goexplore.event_file import EventFile
 from goexplore.exploration import ProcessExecutor, Search, Status
@@ -117,25 +119,31 @@ def explore(
     limits: Limits,
     reporter: Reporter | None = None,
     workers: int | None = None,
+    engine: EngineWish = "auto",
     resume: bool = False,
     checkpoint_minutes: float = 5.0,
 ) -> Outcome:
     """Search until a limit or an interrupt, and leave a run directory that can be resumed.
 
-    `workers` None explores in this process. SIGINT and SIGTERM drop the unfinished batch, write a checkpoint
-    and return; a second one raises KeyboardInterrupt at once.
+    `workers` None explores in this process. `engine` is settled when a run begins: snapshots are the engine's
+    own, so a resumed run goes on with the one that it has. SIGINT and SIGTERM drop the unfinished batch,
+    write a checkpoint and return; a second one raises KeyboardInterrupt at once.
     """
     reporter = reporter or Silence()
     _require_positive("checkpoint-minutes", checkpoint_minutes)
-    world = build_world(config)
+    if resume:
+        run = RunDirectory.open(Path(run_dir))
+        run.require(config, engine)
+        engine = run.engine()
+        refuse_distrusted(rom_name(config.env.game), engine)
+    choice = choose_engine(rom_name(config.env.game), engine)
+    reporter.say(f"engine: {choice.reason}")
+    world = build_world(config, choice.engine)
     world.reset()  # finds settings that do not fit the game before anything is written
     with contextlib.ExitStack() as stack:
-        executor = stack.enter_context(contextlib.closing(build_executor(config, workers)))
-        if resume:
-            run = RunDirectory.open(Path(run_dir))
-            run.require(config)
-        else:
-            run = RunDirectory.create(Path(run_dir), config)
+        executor = stack.enter_context(contextlib.closing(build_executor(config, workers, choice.engine)))
+        if not resume:
+            run = RunDirectory.create(Path(run_dir), config, choice.engine)
         stack.enter_context(run.locked())
         checkpoint = run.read_checkpoint()
         if checkpoint:

@@ -23,6 +23,7 @@ from typing import Any
 from goexplore.archive import ARCHIVE_FILE, SEGMENTS_FILE, Archive, read_archive, write_archive
 from goexplore.cells import CellRepresentation
 from goexplore.config import SearchConfig, differences, from_json, to_json
+from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Place
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
 from goexplore.exploration import Status
@@ -57,7 +58,7 @@ class RunDirectory:
         self.path = path
 
     @classmethod
-    def create(cls, path: Path, config: SearchConfig) -> RunDirectory:
+    def create(cls, path: Path, config: SearchConfig, engine: Engine = "ale") -> RunDirectory:
         """Make a new run directory; refuse one that holds something already."""
         run = cls(path)
         with clear_errors(path):
@@ -73,6 +74,7 @@ class RunDirectory:
                 {
                     "format": FORMAT,
                     "search": to_json(config),
+                    "engine": engine,
                     "command": sys.argv,
                     "versions": _versions(),
                 },
@@ -109,6 +111,10 @@ class RunDirectory:
         """Return the settings of the search."""
         return from_json(self._config_json().get("search", {}))
 
+    def engine(self) -> Engine:
+        """Return the engine that explored: snapshots are its own."""
+        return "native" if self._config_json().get("engine") == "native" else "ale"
+
     def info(self) -> dict[str, Any]:
         """Return config.json as it is: settings, command and versions."""
         return self._config_json()
@@ -124,8 +130,13 @@ class RunDirectory:
             raise RunDirectoryError(f"expected a JSON object in {self.path / 'config.json'}: put it back")
         return content
 
-    def require(self, config: SearchConfig) -> None:
+    def require(self, config: SearchConfig, engine: EngineWish = "auto") -> None:
         """Refuse to go on with other settings than the run was started with."""
+        if engine not in ("auto", self.engine()):
+            raise ConfigError(
+                f"expected --engine {self.engine()}, whose snapshots {self.path} has, got {engine}: "
+                "omit it, or start a new run"
+            )
         differ = differences(self._config_json().get("search", {}), to_json(config))
         if differ:
             raise ConfigError(

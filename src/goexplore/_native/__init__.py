@@ -3,9 +3,12 @@
 from typing import Any
 
 try:
-    from goexplore._native import _cells
+    from goexplore._native import _atari, _cells
 except ImportError:  # installed without a C compiler
-    _cells = None  # type: ignore[assignment]
+    _atari = _cells = None  # type: ignore[assignment]
 
 cells: Any = _cells
 """Cells from screens; None where nothing was compiled."""
+
+atari: Any = _atari
+"""The Atari engine; None where nothing was compiled."""

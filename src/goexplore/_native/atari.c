@@ -124,8 +124,19 @@ static PyMethodDef cartridge_methods[] = {
      "trace(actions)\n--\n\nPlay one game frame per action, interpreted; return which code ran (1) and which of it was "
      "jumped to from elsewhere (2)."},
     {"translate", (PyCFunction)cartridge_translate, METH_O,
-     "translate(address)\n--\n\nLet machines that are made from now on run a translation of this ROM."},
+     "translate(address)\n--\n\nLet machines run a translation of this ROM from now on."},
     {NULL, NULL, 0, NULL},
+};
+
+static PyObject *cartridge_sliced(CartridgeObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(self->cartridge.kind == CARTRIDGE_SLICES);
+}
+
+static PyGetSetDef cartridge_properties[] = {
+    {"sliced", (getter)cartridge_sliced, NULL, "Whether banks are switched in slices of 1 kB.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot cartridge_slots[] = {
@@ -133,6 +144,7 @@ static PyType_Slot cartridge_slots[] = {
     {Py_tp_new, cartridge_new},
     {Py_tp_dealloc, cartridge_free},
     {Py_tp_methods, cartridge_methods},
+    {Py_tp_getset, cartridge_properties},
     {0, NULL},
 };
 
@@ -199,10 +211,32 @@ static PyObject *machine_play(MachineObject *self, PyObject *const *arguments, P
         return NULL;
     }
     int32_t reward;
+    self->machine.run_frame = self->cartridge->run_frame; /* there may be a better translation by now */
     Py_BEGIN_ALLOW_THREADS
     reward = play(&self->machine, self->cartridge->game, (uint32_t)action, (uint32_t)frame_skip);
     Py_END_ALLOW_THREADS
     return check_fault(&self->machine) ? NULL : PyLong_FromLong(reward);
+}
+
+/* One game frame of a training frame: what tests and certification step through. */
+static PyObject *machine_frame(MachineObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    long action = count == 2 ? PyLong_AsLong(arguments[0]) : -1;
+    int drawing = count == 2 ? PyObject_IsTrue(arguments[1]) : 0;
+    if (PyErr_Occurred())
+        return NULL;
+    if (action < 0 || action >= ACTIONS) {
+        PyErr_SetString(PyExc_ValueError, "expected an action below 18 and whether to draw");
+        return NULL;
+    }
+    State *state = &self->machine.state;
+    const int32_t before = state->score;
+    self->machine.run_frame = self->cartridge->run_frame;
+    if (!state->over) {
+        play_frame(&self->machine, (uint32_t)action, false, drawing);
+        look(state, self->cartridge->game);
+    }
+    return check_fault(&self->machine) ? NULL : PyLong_FromLong(state->score - before);
 }
 
 static PyObject *machine_snapshot(MachineObject *self, PyObject *nothing)
@@ -285,6 +319,8 @@ static PyMethodDef machine_methods[] = {
     {"reset", (PyCFunction)machine_reset, METH_NOARGS, "reset()\n--\n\nGo to the initial state."},
     {"play", (PyCFunction)(void (*)(void))machine_play, METH_FASTCALL,
      "play(action, frame_skip)\n--\n\nPlay one training frame and return its reward."},
+    {"frame", (PyCFunction)(void (*)(void))machine_frame, METH_FASTCALL,
+     "frame(action, drawing)\n--\n\nPlay one game frame and return its reward."},
     {"snapshot", (PyCFunction)machine_snapshot, METH_NOARGS, "snapshot()\n--\n\nReturn the state."},
     {"restore", (PyCFunction)machine_restore, METH_O, "restore(snapshot)\n--\n\nGo back to a state; the screen is stale."},
     {NULL, NULL, 0, NULL},
@@ -462,6 +498,7 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
     board.lengths = lengths.buf;
     board.size = (size_t)scores.len / sizeof *board.scores;
     Outcome outcome;
+    self->explorer.machine.run_frame = self->cartridge->run_frame; /* there may be a better translation by now */
     Py_BEGIN_ALLOW_THREADS
     outcome = explore(&self->explorer, &task, &board);
     Py_END_ALLOW_THREADS
@@ -515,7 +552,7 @@ static int fill_module(PyObject *module)
     make_tia_tables();
     cartridge_type = (PyTypeObject *)PyType_FromSpec(&cartridge_spec);
     PyObject *machine_type = PyType_FromSpec(&machine_spec), *explorer_type = PyType_FromSpec(&explorer_spec);
-    int failed = cartridge_type == NULL || machine_type == NULL || explorer_type == NULL ||
+    int failed = PyModule_AddIntConstant(module, "MACHINE_SIZE", sizeof(Machine)) < 0 || cartridge_type == NULL || machine_type == NULL || explorer_type == NULL ||
                  PyModule_AddObjectRef(module, "Cartridge", (PyObject *)cartridge_type) < 0 ||
                  PyModule_AddObjectRef(module, "Machine", machine_type) < 0 ||
                  PyModule_AddObjectRef(module, "Explorer", explorer_type) < 0;

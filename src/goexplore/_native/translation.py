@@ -3,33 +3,144 @@
 What comes out is derived from the ROM: it is made on the user's machine and stays there.
 
 The translator knows little of the processor: each instruction becomes one line with the macro of its kind
-(atari/m6507.h), its operands as constants, and `goto` where the next one is known. Where it is not, or code was not
-translated, the interpreter takes over for an instruction, so a translation need not be complete to be exact.
+(atari/m6507.h), its operands as constants, and `goto` where the next one is known. Where it is not, or code
+was not translated, the interpreter takes over for an instruction, so a translation need not be complete to be
+exact.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
 import re
 import shutil
 import subprocess
-import sysconfig
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Thread
+from time import sleep
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-SOURCES = Path(__file__).parent / "atari"
+if TYPE_CHECKING:
+    from goexplore._native._atari import Cartridge
+
+_SOURCES = Path(__file__).parent / "atari"
 _VIEW, _SLICE = 4096, 1024
-_RAN, _LANDED = 1, 2
+_CODE_SIZE = 32 * _SLICE
+_LANDED = 2
 _TRACED_FRAMES = 20_000
+_ACTION_FRAMES = 40
 _LENGTHS = {"implied": 1, "absolute": 3, "absolute_x": 3, "absolute_y": 3}
 _INTIM_WAIT = b"\xad\x84\x02\xd0\xfb"
+_COMPILER_FLAGS = ("-O2", "-shared", "-fPIC", "-w")
+_COMPILER_SECONDS = 600
+_FIRST_PAUSE_SECONDS, _LAST_PAUSE_SECONDS = 10.0, 600.0
+
+
+def use_translation(cartridge: Cartridge, rom: bytes, machine_size: int) -> bool:
+    """Let a cartridge run a translation of its ROM; return whether there is one.
+
+    Without a C compiler there is none, and the interpreter runs the ROM.
+    """
+    keeper = _Keeper(cartridge, rom, machine_size)
+    if not keeper.translate():
+        return False
+    Thread(target=keeper.watch, name="goexplore-translator", daemon=True).start()
+    return True
+
+
+class _Keeper:
+    """Keeps a cartridge's translation complete: a search reaches code that nothing before it has run.
+
+    The code that is known to run is kept in a file beside the compiled translation, so the next search begins
+    where this one ends.
+    """
+
+    def __init__(self, cartridge: Cartridge, rom: bytes, machine_size: int) -> None:
+        self._cartridge, self._rom, self._machine_size = cartridge, rom, machine_size
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        self._folder = cache / "goexplore" / "translations"
+        self._name = hashlib.sha256(rom).hexdigest()[:16]
+        self._visited = self._known_code()
+        self._libraries: list[ctypes.CDLL] = []
+        """They stay loaded: a machine may be running any of them."""
+
+    def watch(self) -> None:
+        """Translate anew, less and less often, whenever the interpreter had to take over somewhere new."""
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            sleep(pause)
+            library = self._libraries[-1]
+            gaps = np.ctypeslib.as_array((ctypes.c_uint8 * _CODE_SIZE).in_dll(library, "gaps")).copy()
+            if not (gaps & ~self._visited).any():
+                continue
+            self._visited |= gaps
+            if not self.translate():
+                return
+            pause = min(2 * pause, _LAST_PAUSE_SECONDS)
+
+    def translate(self) -> bool:
+        """Compile a translation of all code that is known to run, or find it in the cache, and use it."""
+        library = self._compiled()
+        if library is None:
+            return False
+        translation = ctypes.CDLL(str(library))
+        if translation.machine_size() != self._machine_size:
+            return False  # compiled with another idea of how structs are laid out
+        translation.prepare()
+        self._libraries.append(translation)
+        self._cartridge.translate(ctypes.cast(translation.run_frame, ctypes.c_void_p).value or 0)
+        return True
+
+    def _known_code(self) -> NDArray[np.uint8]:
+        with contextlib.suppress(OSError):
+            known = (self._folder / f"{self._name}.code").read_bytes()
+            if len(known) == _CODE_SIZE:
+                return np.frombuffer(known, np.uint8).copy()
+        actions = np.random.default_rng(0).integers(18, size=_TRACED_FRAMES // _ACTION_FRAMES, dtype=np.uint8)
+        visited = self._cartridge.trace(np.repeat(actions, _ACTION_FRAMES).tobytes())
+        return np.frombuffer(visited, np.uint8).copy()
+
+    def _compiled(self) -> Path | None:
+        compiler = shutil.which(os.environ.get("CC", "cc"))
+        if compiler is None:
+            return None
+        command = [compiler, *_COMPILER_FLAGS]
+        sources = [Path(__file__), *sorted(_SOURCES.glob("*.h"))]
+        visited = self._visited.tobytes()
+        parts = [" ".join(command).encode(), visited, *(each.read_bytes() for each in sources)]
+        version = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
+        library = self._folder / f"{self._name}-{version}.so"
+        if library.exists():
+            return library
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.TemporaryDirectory(dir=self._folder) as aside:
+                source, made, code = Path(aside, "rom.c"), Path(aside, "rom.so"), Path(aside, "rom.code")
+                source.write_text(translate(self._rom, visited, sliced=self._cartridge.sliced))
+                code.write_bytes(visited)
+                subprocess.run(
+                    [*command, f"-I{_SOURCES}", str(source), "-o", str(made)],
+                    check=True,
+                    capture_output=True,
+                    timeout=_COMPILER_SECONDS,
+                )
+                older = list(self._folder.glob(f"{self._name}-*.so"))
+                made.rename(library)
+                code.rename(self._folder / f"{self._name}.code")
+                for each in older:
+                    each.unlink(missing_ok=True)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return library
 
 
 @dataclass(frozen=True)
@@ -50,13 +161,15 @@ class Instruction:
 @cache
 def instruction_set() -> dict[int, Instruction]:
     """Return all opcodes, as the core's own table has them."""
-    table = (SOURCES / "instructions.h").read_text()
+    table = (_SOURCES / "instructions.h").read_text()
     rows = re.findall(r"I\((0x\w\w), (\w+), (\w+), (\w+), (\d)\)", table)
-    return {int(code, 16): Instruction(kind, name, mode, int(cycles)) for code, kind, name, mode, cycles in rows}
+    return {
+        int(code, 16): Instruction(kind, name, mode, int(cycles)) for code, kind, name, mode, cycles in rows
+    }
 
 
 class Code:
-    """A ROM's code in blocks of one bank at one place: that is how far an address alone tells what is there."""
+    """A ROM's code in blocks of one bank at one place: within one, an address alone tells what is there."""
 
     def __init__(self, rom: bytes, *, sliced: bool) -> None:
         self.sliced = sliced
@@ -78,7 +191,7 @@ class Code:
         return place + offset, block[offset : offset + 5]
 
     def find(self, near: int, address: int) -> int | None:
-        """Return where an address is, seen from another piece of code; None where that depends on the banks."""
+        """Return where an address is, seen from other code; None where that depends on the banks."""
         address &= _VIEW - 1
         if not self.sliced:
             return near // _VIEW * _VIEW + address
@@ -128,24 +241,32 @@ def _reachable(code: Code, visited: bytes) -> tuple[list[int], set[int]]:
     return sorted(found), landings
 
 
+def _switching(size: int, *, sliced: bool) -> tuple[str, range]:
+    """Return the cartridge's kind and the addresses that switch its banks (atari/cartridge.h)."""
+    if sliced:
+        return "CARTRIDGE_SLICES", range(0xFE0, 0xFF8)
+    if size <= _VIEW:
+        return "CARTRIDGE_PLAIN", range(0x1000, 0x1000)
+    return "CARTRIDGE_BANKS", range(0xFF8, 0xFFA) if size == 8192 else range(0xFF6, 0xFFA)
+
+
 def translate(rom: bytes, visited: bytes, *, sliced: bool) -> str:
     """Return the C source of a ROM's code."""
     code = Code(rom, sliced=sliced)
     indices, landings = _reachable(code, visited)
     known = set(indices)
-    hot = (0xFE0, 24) if sliced else (0x1000, 0) if len(rom) <= _VIEW else (0xFF8, 2) if len(rom) == 8192 else (0xFF6, 4)
-    kind = "CARTRIDGE_SLICES" if sliced else "CARTRIDGE_BANKS" if hot[1] else "CARTRIDGE_PLAIN"
+    kind, hot = _switching(len(rom), sliced=sliced)
     lines: list[str] = []
     for index, following in zip(indices, [*indices[1:], -1], strict=True):
         lines.append(f"L{index}:")
         lines += _lines(code, index, known, hot, following)
     table = ",".join(f"[{index}]=&&L{index}-&&interpret" for index in sorted(landings & known))
     return _FRAME.format(
-        kind=kind, hot_first=hot[0], hot_count=hot[1], size=max(indices, default=0) + 1, table=table, body="\n".join(lines)
+        kind=kind, hot_first=hot.start, hot_count=len(hot), table=table, body="\n".join(lines)
     )
 
 
-def _lines(code: Code, index: int, known: set[int], hot: tuple[int, int], following: int) -> Iterator[str]:
+def _lines(code: Code, index: int, known: set[int], hot: range, following: int) -> Iterator[str]:
     address, data = code.at(index)
     instruction, operand, falls, jumps = _successors(code, index)
     here = f"(bank | {address:#x})"
@@ -154,7 +275,10 @@ def _lines(code: Code, index: int, known: set[int], hot: tuple[int, int], follow
     def go(target: int | None, where: str) -> str:
         return f"goto L{target};" if target in known else f"GO({where})"
 
-    if instruction.kind in ("STOP", "BREAK", "JUMP_INDIRECT", "RETURN_INTERRUPT"):
+    if instruction.kind == "JUMP_INDIRECT":
+        yield f"PC_FROM({instruction.cycles}, {operand:#x}u); goto dispatch;"
+        return
+    if instruction.kind in ("STOP", "BREAK", "RETURN_INTERRUPT"):
         yield f"pc = {here}; goto interpret;"
         return
     if instruction.kind == "RETURN":
@@ -179,19 +303,26 @@ def _lines(code: Code, index: int, known: set[int], hot: tuple[int, int], follow
         target = jumps[0] if jumps else None
         if not 0 <= destination < _VIEW:
             target = None  # around the end of the address space: nobody does that
-        yield f"cycle += {instruction.cycles}; if (WHEN_{instruction.operation}) {{ cycle += {extra}; {check}{go(target, where)} }}"
+        taken = f"cycle += {extra}; {check}{go(target, where)}"
+        yield f"cycle += {instruction.cycles}; if (WHEN_{instruction.operation}) {{ {taken} }}"
     else:
         if data == _INTIM_WAIT:
             yield f"SKIP_WAITING({6 + 1 + ((address + 5) >> 8 != address >> 8)});"
-        yield f"{instruction.kind}({instruction.operation}, {instruction.mode}, {instruction.cycles}, {operand:#x}u, {after});"
-        if hot[1] and instruction.mode in ("absolute", "absolute_x", "absolute_y", "indirect_x", "indirect_y"):
-            fixed = instruction.mode == "absolute"
-            if not fixed or (operand & 0x1000 and 0 <= (operand & 0xFFF) - hot[0] < hot[1]):
-                yield f"IF_SWITCHED({after})"
+        operation, mode, cycles = instruction.operation, instruction.mode, instruction.cycles
+        yield f"{instruction.kind}({operation}, {mode}, {cycles}, {operand:#x}u, {after});"
+        if hot and _may_be_hot(mode, operand, hot):
+            yield f"IF_SWITCHED({after})"
     if not falls or falls[0] not in known or address + instruction.length >= _VIEW:
         yield f"GO({after})"
     elif falls[0] != following:
         yield f"goto L{falls[0]};"
+
+
+def _may_be_hot(mode: str, operand: int, hot: range) -> bool:
+    """Return whether an access may switch banks."""
+    if mode == "absolute":
+        return bool(operand & 0x1000) and operand & 0xFFF in hot
+    return mode in ("absolute_x", "absolute_y", "indirect_x", "indirect_y")
 
 
 _FRAME = """\
@@ -203,6 +334,8 @@ _FRAME = """\
 #define GO(where) {{ pc = where; goto dispatch; }}
 #define NOT_FOR_EVER(where) if (UNLIKELY(cycle >= MAX_FRAME_CYCLES)) GO(where)
 #define IF_SWITCHED(where) if (UNLIKELY(switched)) {{ switched = false; GO(where) }}
+
+uint8_t gaps[CODE_SIZE]; /* code that the interpreter had to run */
 
 unsigned machine_size(void) {{ return sizeof(Machine); }}
 
@@ -221,6 +354,7 @@ dispatch:
     bank = pc & 0xf000;
     goto *(&&interpret + landing[code_index(machine, pc)]);
 interpret:
+    gaps[code_index(machine, pc)] = CODE_RAN | CODE_LANDED;
     STORE_REGISTERS;
     {{
         const bool ended = interpret_one(machine);

@@ -106,6 +106,10 @@ class Scoreboard:
         for low, high, score, length in zip(words, words, changes.scores, changes.lengths, strict=True):
             self._append(low, high, score, length)
 
+    def memory(self) -> tuple[array[int], array[int], array[float], array[int]]:
+        """Return slots, digests, scores and lengths, for readers in C. Not to be changed."""
+        return self._slots, self._digests, self._scores, self._lengths
+
     def columns(self) -> tuple[array[float], array[int]]:
         """Return scores and lengths of all entries. Not to be changed."""
         return self._scores, self._lengths

@@ -7,6 +7,7 @@ import sys
 _VERBS = {
     "explore": "search a game for new cells and better trajectories (Phase 1)",
     "info": "summarise a run",
+    "certify": "compare the native engine with ale-py, frame by frame",
     "verify": "replay a run's trajectories from the initial state and compare",
 }
 
@@ -45,6 +46,10 @@ def main(arguments: list[str] | None = None) -> int:
             from goexplore.cli._explore import run_explore
 
             return run_explore(rest)
+        if verb == "certify":
+            from goexplore.cli._certify import run_certify
+
+            return run_certify(rest)
         if verb == "info":
             from goexplore.cli._info import run_info
 

@@ -20,6 +20,7 @@ from goexplore.config import (
     SearchConfig,
     SelectionConfig,
 )
+from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError
 from goexplore.presets import PRESETS, preset
 from goexplore.running import Limits, explore
@@ -46,7 +47,9 @@ class _Arguments:
     until_score: float | None = None
     """Stop when a trajectory has this score."""
     workers: int = field(default_factory=usable_cores)
-    """Worker processes. Default: one per core. The archive does not depend on it."""
+    """Worker processes (threads of the native engine). Default: one per core. Changes nothing but speed."""
+    engine: EngineWish = "auto"
+    """The emulator. auto: the native one for games that it is certified for, else ale-py."""
     serial: bool = False
     """Explore in this process, without workers: for debugging."""
     seed: int = 0
@@ -113,6 +116,7 @@ def run_explore(arguments: list[str]) -> int:
             limits=limits,
             reporter=reporter,
             workers=None if chosen.serial else chosen.workers,
+            engine=chosen.engine,
             resume=chosen.resume,
             checkpoint_minutes=chosen.checkpoint_minutes,
         )

@@ -2,15 +2,20 @@
 
 from goexplore.envs._atari import AtariEnv
 from goexplore.envs._environment import NOWHERE, Environment, Place, Step
-from goexplore.envs._games import EpisodeEnd, gymnasium_id, rom_name
+from goexplore.envs._games import EpisodeEnd, facts, gymnasium_id, rom_name
+from goexplore.envs._native_atari import NativeAtariEnv, action_numbers, load_cartridge
 
 __all__ = [
     "NOWHERE",
     "AtariEnv",
     "Environment",
     "EpisodeEnd",
+    "NativeAtariEnv",
     "Place",
     "Step",
+    "action_numbers",
+    "facts",
     "gymnasium_id",
+    "load_cartridge",
     "rom_name",
 ]

@@ -3,8 +3,10 @@
 from goexplore.exploration._actions import ActionSource, RandomRepeat
 from goexplore.exploration._executor import Executor, KernelFactory, SerialExecutor
 from goexplore.exploration._kernel import Kernel, PythonKernel, Task
+from goexplore.exploration._native_kernel import NativeKernel
 from goexplore.exploration._processes import ProcessExecutor
 from goexplore.exploration._search import Callback, Search, Status, StopRule
+from goexplore.exploration._threads import ThreadExecutor
 from goexplore.exploration._world import Arrival, World
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "Executor",
     "Kernel",
     "KernelFactory",
+    "NativeKernel",
     "ProcessExecutor",
     "PythonKernel",
     "RandomRepeat",
@@ -22,5 +25,6 @@ __all__ = [
     "Status",
     "StopRule",
     "Task",
+    "ThreadExecutor",
     "World",
 ]

@@ -9,7 +9,11 @@ from goexplore.cells import CellKey, CellRepresentation
 from goexplore.envs import Environment, Place
 from goexplore.errors import ConfigError, SnapshotError
 
-SNAPSHOT_VERSION = 1
+COMPRESSED, PLAIN = 1, 2
+"""Versions of the format of snapshots."""
+
+_PLAIN_SIZE = 512
+"""Bytes up to which an environment's states are kept as they are: not worth compressing."""
 
 
 class Arrival(NamedTuple):
@@ -23,9 +27,10 @@ class Arrival(NamedTuple):
 class World:
     """Environment and cell representation, moved, saved and put back as one.
 
-    A snapshot is a version byte and a zstandard frame of the tracked state and the environment's state. The
-    compressor's dictionary is the initial state: states of one game differ from it in about a hundred of
-    thousands of bytes, so nothing has to be trained or stored.
+    A snapshot is a version byte, then the size of the tracked state (2 bytes, little-endian), the tracked
+    state and the environment's state: as they are where the environment's states are small, else in a
+    zstandard frame. The compressor's dictionary is the initial state: states of one game differ from it in
+    about a hundred of thousands of bytes, so nothing has to be trained or stored.
     """
 
     def __init__(self, env: Environment, cells: CellRepresentation) -> None:
@@ -37,7 +42,9 @@ class World:
             )
         self.env, self.cells = env, cells
         env.reset()
-        self._compressor, self._decompressor = _codec(env.snapshot())
+        initial = env.snapshot()
+        self._version = PLAIN if len(initial) <= _PLAIN_SIZE else COMPRESSED
+        self._compressor, self._decompressor = _codec(initial)
 
     @property
     def action_count(self) -> int:
@@ -67,24 +74,24 @@ class World:
         """Return everything needed to come back here."""
         tracked = self.cells.state()
         body = struct.pack("<H", len(tracked)) + tracked + self.env.snapshot()
-        return bytes([SNAPSHOT_VERSION]) + self._compressor.compress(body)
+        return bytes([self._version]) + (body if self._version == PLAIN else self._compressor.compress(body))
 
     def restore(self, snapshot: bytes) -> None:
         """Come back to where `snapshot` was taken."""
-        if not snapshot or snapshot[0] != SNAPSHOT_VERSION:
+        if not snapshot or snapshot[0] != self._version:
             raise SnapshotError(
-                f"expected a snapshot of format {SNAPSHOT_VERSION}, got "
+                f"expected a snapshot of format {self._version}, got "
                 f"{f'format {snapshot[0]}' if snapshot else 'no bytes'}: use the version of goexplore "
                 "that wrote it"
             )
         try:
-            body = self._decompressor.decompress(snapshot[1:])
+            body = snapshot[1:] if self._version == PLAIN else self._decompressor.decompress(snapshot[1:])
         except zstandard.ZstdError as error:
             raise SnapshotError(
                 f"expected a snapshot of this environment, got {len(snapshot)} bytes that do not decompress "
                 "against its initial state: resume with the versions in the run's config.json"
             ) from error
-        (tracked,) = struct.unpack_from("<H", body)
+        (tracked,) = struct.unpack_from("<H", body.ljust(2, b"\0"))
         self.cells.restore(body[2 : 2 + tracked])
         self.env.restore(body[2 + tracked :])
 

@@ -68,7 +68,7 @@ static void boot(Machine *machine, const Game *game)
     for (int frame = 0; frame < BOOT_FRAMES; frame++)
         play_frame(machine, NOOP, false, false);
     for (int frame = 0; frame < RESET_FRAMES; frame++)
-        play_frame(machine, NOOP, true, false);
+        play_frame(machine, NOOP, true, true);
     for (const uint8_t *action = game->starting_actions; *action != END_OF_ACTIONS; action++)
         play_frame(machine, *action, false, true);
     look(&machine->state, game);

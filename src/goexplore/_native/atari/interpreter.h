@@ -44,13 +44,7 @@
     } while (0)
 #define INTERPRET_JUMP_INDIRECT(operation, mode, cycles, operand, next)                                                \
     do {                                                                                                               \
-        /* The pointer's second byte comes from the same page. */                                                      \
-        const uint32_t second_ = (operand & 0xff00) | ((operand + 1) & 0xff);                                          \
-        uint8_t low_, high_;                                                                                           \
-        cycle += cycles;                                                                                               \
-        READ_BUS(operand, low_);                                                                                       \
-        READ_BUS(second_, high_);                                                                                      \
-        pc = low_ | (uint32_t)high_ << 8;                                                                              \
+        PC_FROM(cycles, operand);                                                                                      \
         landed = true;                                                                                                 \
     } while (0)
 #define INTERPRET_CALL(operation, mode, cycles, operand, next)                                                         \

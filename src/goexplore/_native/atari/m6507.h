@@ -391,6 +391,17 @@ static inline uint32_t to_decimal(uint32_t value)
         pc = ((low_ | (uint32_t)high_ << 8) + (plus)) & 0xffff;                                                        \
     } while (0)
 
+/* A jump through a pointer, whose second byte comes from the same page. */
+#define PC_FROM(cycles, operand)                                                                                       \
+    do {                                                                                                               \
+        const uint32_t second_ = ((operand) & 0xff00) | (((operand) + 1) & 0xff);                                      \
+        uint8_t low_, high_;                                                                                           \
+        cycle += cycles;                                                                                               \
+        READ_BUS(operand, low_);                                                                                       \
+        READ_BUS(second_, high_);                                                                                      \
+        pc = low_ | (uint32_t)high_ << 8;                                                                              \
+    } while (0)
+
 /* Waiting for the timer, `LDA INTIM` and a branch back to it while the timer is not 0, takes a third of a frame in many
  * games. Whole rounds of that loop can be skipped: none of them reads the last value before 0. */
 #define INTIM 0x284

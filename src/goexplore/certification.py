@@ -1,0 +1,206 @@
+"""The native engine against ale-py, in lock step, frame by frame."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from goexplore import _native as native
+from goexplore.archive import Archive
+from goexplore.engines import rom_checksum
+from goexplore.envs import AtariEnv, Place, facts, load_cartridge
+from goexplore.random import SplitMix64, stream_state
+from goexplore.verification import plan_replays
+
+FRAME_SKIP = 4
+_TAIL = 200
+"""Training frames of random play after the end of each trajectory."""
+_RANDOM_PLAY = 2000
+"""Training frames of random play from the initial state: a game or more."""
+_REPEAT = 0.95
+_RESTORE = 16
+"""After one training frame in this many, the engine goes through a snapshot and back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Play:
+    """Actions to play from the initial state, and how long to play on at random."""
+
+    actions: bytes
+    """Numbers of the emulator's own actions."""
+    tail: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What one play showed."""
+
+    game_frames: int
+    places: frozenset[Place]
+    difference: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certification:
+    """What all plays showed."""
+
+    rom: str
+    md5: str
+    game_frames: int
+    """Compared."""
+    trajectory_game_frames: int
+    """Of these, on trajectories of searches and from their ends."""
+    trajectories: int
+    places: frozenset[Place]
+    differences: tuple[str, ...]
+
+
+def plays(archives: Sequence[Archive], actions: bytes, seed: int) -> Iterator[Play]:
+    """Yield plays without end, all but one in a hundred on trajectories, deepest first, if there are any."""
+    trajectories = [
+        bytes(actions[action] for action in replay.actions)
+        for archive in archives
+        for replay in plan_replays(archive, range(len(archive)))
+    ]
+    trajectories.sort(key=len, reverse=True)
+    for number in count():
+        if trajectories and number % 100:
+            trajectory = trajectories[number % len(trajectories)]
+            yield Play(actions=trajectory, tail=_TAIL, seed=stream_state(seed, number))
+        else:
+            yield Play(actions=b"", tail=_RANDOM_PLAY, seed=stream_state(seed, number))
+
+
+class LockStep:
+    """Both engines, side by side."""
+
+    def __init__(self, rom: str) -> None:
+        self._reference = AtariEnv(game=rom, frame_skip=1, full_action_set=True)
+        self._ale: Any = self._reference._ale
+        self._machine = native.atari.Machine(load_cartridge(rom))
+        self._facts = facts(rom)
+
+    def compare(self, play: Play) -> Comparison:
+        """Play until the end, the end of the game, or a difference."""
+        ale, machine = self._ale, self._machine
+        self._reference.reset()
+        machine.reset()
+        random = SplitMix64(play.seed)
+        places = set[Place]()
+        action, length = 0, len(play.actions)
+        for step in range(length + play.tail):
+            if step < length:
+                action = play.actions[step]
+            elif random.word() >> 32 >= int(_REPEAT * 2**32) or step == length:
+                action = (random.word() >> 32) * 18 >> 32
+            for frame in range(FRAME_SKIP):
+                reward = ale.act(action)
+                mine = machine.frame(action, frame == FRAME_SKIP - 1)
+                ram = ale.getRAM()
+                if (
+                    mine != reward
+                    or machine.ram != ram.tobytes()
+                    or machine.lives != ale.lives()
+                    or machine.over != ale.game_over()
+                ):
+                    return self._differ(play, step, frame, places, self._describe(reward, mine))
+            if machine.over:
+                break  # perhaps before the frame that would have been drawn
+            if not np.array_equal(ale.getScreen(), np.asarray(machine)):
+                wrong = int((ale.getScreen() != np.asarray(machine)).sum())
+                return self._differ(play, step, FRAME_SKIP - 1, places, f"{wrong} pixels of the screen")
+            if self._facts.room_address is not None:
+                level = 0 if self._facts.level_address is None else int(ram[self._facts.level_address])
+                places.add(Place(level, int(ram[self._facts.room_address])))
+            if random.word() % _RESTORE == 0:
+                machine.restore(machine.snapshot())
+        return Comparison(game_frames=(step + 1) * FRAME_SKIP, places=frozenset(places), difference=None)
+
+    def _describe(self, reward: int, mine: int) -> str:
+        ale, machine = self._ale, self._machine
+        here = np.frombuffer(machine.ram, np.uint8)
+        wrong = [
+            f"{at + 128:#x}: {here[at]}, not {ale.getRAM()[at]}"
+            for at in np.flatnonzero(here != ale.getRAM())
+        ]
+        return (
+            f"memory {'; '.join(wrong) or 'equal'}; reward {mine}, not {reward}; lives {machine.lives}, not "
+            f"{ale.lives()}; over {machine.over}, not {ale.game_over()}"
+        )
+
+    def _differ(self, play: Play, step: int, frame: int, places: set[Place], what: str) -> Comparison:
+        where = f"training frame {step}, game frame {frame} of it"
+        return Comparison(
+            game_frames=step * FRAME_SKIP + frame,
+            places=frozenset(places),
+            difference=f"{what} (at {where}, {len(play.actions)} actions of a trajectory, seed {play.seed})",
+        )
+
+
+def certify(
+    rom: str,
+    archives: Sequence[Archive],
+    actions: bytes,
+    *,
+    game_frames: int,
+    workers: int,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Certification:
+    """Compare until so many game frames are done, or a play differs.
+
+    `actions` are the emulator's numbers of the actions in the archives' trajectories.
+    """
+    done = on_trajectories = trajectories = 0
+    places = set[Place]()
+    differences: list[str] = []
+    load_cartridge(rom)  # translated once, not in every process
+    with ProcessPoolExecutor(workers, initializer=_begin, initargs=(rom,)) as pool:
+        source = plays(archives, actions, seed)
+        waiting = [
+            (play, pool.submit(_compare, play)) for play, _ in zip(source, range(2 * workers), strict=False)
+        ]
+        while waiting:
+            play, future = waiting.pop(0)
+            compared = future.result()
+            done += compared.game_frames
+            places |= compared.places
+            if play.actions:
+                on_trajectories += compared.game_frames
+                trajectories += 1
+            if compared.difference is not None:
+                differences.append(compared.difference)
+            progress(done)
+            if done < game_frames and not differences:
+                play = next(source)
+                waiting.append((play, pool.submit(_compare, play)))
+    return Certification(
+        rom=rom,
+        md5=rom_checksum(rom),
+        game_frames=done,
+        trajectory_game_frames=on_trajectories,
+        trajectories=trajectories,
+        places=frozenset(places),
+        differences=tuple(differences),
+    )
+
+
+_lock_step: LockStep | None = None
+
+
+def _begin(rom: str) -> None:
+    global _lock_step
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _lock_step = LockStep(rom)
+
+
+def _compare(play: Play) -> Comparison:
+    assert _lock_step is not None
+    return _lock_step.compare(play)

@@ -1,0 +1,97 @@
+"""goexplore certify: the native engine against ale-py, in lock step."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from goexplore import _native as native
+from goexplore.certification import certify
+from goexplore.cli._cores import usable_cores
+from goexplore.cli._explore import parse_count
+from goexplore.cli._progress import thousands
+from goexplore.engines import CERTIFIED
+from goexplore.envs import action_numbers, rom_name
+from goexplore.errors import CheckpointError, ConfigError
+from goexplore.runs import RunDirectory
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Arguments:
+    """Play a game on the native engine and on ale-py, and compare them frame by frame."""
+
+    game: tyro.conf.Positional[str]
+    """Gymnasium id or ROM name."""
+    runs: tuple[Path, ...] = ()
+    """Run directories of this game, whose trajectories are played. Without any, play is random."""
+    game_frames: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "1M"
+    """Game frames to compare."""
+    seed: int = 0
+    """Seed of the random play."""
+    workers: int = field(default_factory=usable_cores)
+    """Processes."""
+
+
+def run_certify(arguments: list[str]) -> int:
+    """Run the verb."""
+    chosen = tyro.cli(_Arguments, prog="goexplore certify", args=arguments)
+    rom = rom_name(chosen.game)
+    game_frames = parse_count(chosen.game_frames)
+    for name, value in (("game-frames", game_frames), ("workers", chosen.workers)):
+        if value < 1:
+            raise ConfigError(f"expected --{name} to be 1 or more, got {value}: change it")
+    if native.atari is None:
+        raise ConfigError(
+            "expected a compiled native engine, got an installation without one: install a C compiler "
+            "and reinstall goexplore"
+        )
+    archives, actions = [], set[bytes]()
+    for path in chosen.runs:
+        directory = RunDirectory.open(path)
+        env = directory.config().env
+        checkpoint = directory.read_checkpoint()
+        if rom_name(env.game) != rom or env.frame_skip != 4:
+            raise ConfigError(f"expected a run of {rom} with frame skip 4, got {path}: omit it")
+        if checkpoint is None:
+            raise CheckpointError(f"expected a checkpoint in {path}, got none: let the run go on for a while")
+        archives.append(checkpoint.archive)
+        actions.add(action_numbers(rom, full=env.full_action_set))
+    if len(actions) > 1:
+        raise ConfigError("expected runs with one set of actions, got several: certify them one by one")
+    live = sys.stderr.isatty()
+
+    def progress(done: int) -> None:
+        if live:
+            print(f"\rcompared {thousands(done)} game frames", end="", file=sys.stderr)
+
+    result = certify(
+        rom,
+        archives,
+        actions.pop() if actions else action_numbers(rom, full=True),
+        game_frames=game_frames,
+        workers=chosen.workers,
+        seed=chosen.seed,
+        progress=progress,
+    )
+    if live:
+        print(file=sys.stderr)
+    rooms = f", {len(result.places)} rooms of all levels" if result.places else ""
+    print(
+        f"{rom} ({result.md5}): {thousands(result.game_frames)} game frames compared, "
+        f"{thousands(result.trajectory_game_frames)} of them on {thousands(result.trajectories)} "
+        f"trajectories{rooms}: memory, lives and reward at each, the screen at every fourth"
+    )
+    for difference in result.differences:
+        print(f"difference: {difference}")
+    if result.differences:
+        print(f"not certified: {rom} plays on ale-py")
+        return 1
+    if rom in CERTIFIED and CERTIFIED[rom].md5 == result.md5:
+        print(f"no difference; certified before with {thousands(CERTIFIED[rom].game_frames)} game frames")
+    else:
+        print("no difference; goexplore.engines.CERTIFIED lists the games that --engine auto trusts it with")
+    return 0

@@ -1,0 +1,96 @@
+"""Which emulator runs a game: the native engine where it is certified, ale-py everywhere else.
+
+ale-py is the judge. `goexplore certify` plays both in lock step (`goexplore.certification`); the games in
+which no difference was found are listed here. `goexplore verify` replays on ale-py whatever engine explored,
+and a difference that it finds ends the use of the native engine for that game on this machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from goexplore import _native as native
+from goexplore.errors import ConfigError
+
+Engine: TypeAlias = Literal["native", "ale"]
+EngineWish: TypeAlias = Literal["auto", "native", "ale"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof that the native engine plays a game as ale-py does."""
+
+    md5: str
+    """Of the ROM."""
+    game_frames: int
+    """Compared without a difference."""
+
+
+CERTIFIED: dict[str, Certificate] = {}
+"""By ROM name; docs/engine.md has the commands."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The engine that runs, and why."""
+
+    engine: Engine
+    reason: str
+
+
+def choose_engine(rom: str, wish: EngineWish) -> Choice:
+    """Return the engine for a game. `auto` trusts the native one only where it is certified."""
+    if wish == "ale":
+        return Choice("ale", "ale-py, as asked for")
+    if native.atari is None:
+        if wish == "native":
+            raise ConfigError(
+                "expected a compiled native engine, got an installation without one: install a C compiler "
+                "and reinstall goexplore, or use --engine ale"
+            )
+        return Choice("ale", "ale-py: the native engine was not compiled here")
+    if wish == "native":
+        return Choice("native", "native, as asked for")
+    certificate = CERTIFIED.get(rom)
+    if certificate is None:
+        return Choice("ale", f"ale-py: the native engine is not certified for {rom}")
+    if certificate.md5 != rom_checksum(rom):
+        return Choice("ale", f"ale-py: the native engine is certified for another ROM of {rom}")
+    if distrust_file(rom).exists():
+        return Choice("ale", f"ale-py: the native engine was seen to differ, see {distrust_file(rom)}")
+    return Choice("native", f"native: equal to ale-py in {certificate.game_frames:,} game frames")
+
+
+def rom_checksum(rom: str) -> str:
+    """Return the MD5 of a game's ROM: the name by which ale-py knows it."""
+    import ale_py
+
+    data = Path(str(ale_py.roms.get_rom_path(rom))).read_bytes()
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+def distrust_file(rom: str) -> Path:
+    """Return the file whose existence keeps `auto` from using the native engine for a game."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "goexplore" / "distrusted"
+    return folder / f"{rom}-{rom_checksum(rom)}.txt"
+
+
+def refuse_distrusted(rom: str, engine: Engine) -> None:
+    """Refuse to go on with a run of an engine that was seen to differ from ale-py since."""
+    if engine == "native" and distrust_file(rom).exists():
+        raise ConfigError(
+            f"expected an engine that plays {rom} as ale-py does, got the native one, which was seen to "
+            f"differ: start a new run, or see {distrust_file(rom)}"
+        )
+
+
+def distrust(rom: str, reason: str) -> Path:
+    """Stop the use of the native engine for a game; return the file that says why."""
+    file = distrust_file(rom)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{reason}\nDelete this file to trust the native engine with {rom} again.\n")
+    return file

@@ -1,0 +1,50 @@
+"""Explorations on the native Atari engine, without the interpreter and its lock."""
+
+from array import array
+from typing import Any
+
+from goexplore.archive import Findings, Offer, Scoreboard, Standing
+from goexplore.envs import Place
+from goexplore.errors import SnapshotError
+from goexplore.exploration._kernel import Task
+
+
+class NativeKernel:
+    """Finds what `PythonKernel` with `RandomRepeat` finds, task by task (_native/explore/kernel.h)."""
+
+    def __init__(self, explorer: Any) -> None:
+        """`explorer` is a `goexplore._native._atari.Explorer` of this kernel's own."""
+        self._explorer = explorer
+
+    def run(self, task: Task, board: Scoreboard) -> Findings:
+        """Explore from the task's entry until the limit or the end of the episode."""
+        start = task.start
+        try:
+            actions, played, seen, seen_new, offers = self._explorer.run(
+                task.order,
+                task.random_state,
+                start.snapshot,
+                start.cell,
+                start.number,
+                start.standing.score,
+                start.standing.length,
+                board.memory(),
+            )
+        except ValueError as error:
+            raise SnapshotError(
+                f"expected a snapshot of the native engine, got {len(start.snapshot)} bytes that are none: "
+                "resume with the versions in the run's config.json"
+            ) from error
+        return Findings(
+            actions=actions,
+            training_frames=played,
+            seen=array("i", seen),
+            seen_new=seen_new,
+            offers=tuple(
+                Offer(number, cell, offset, Standing(score, length), snapshot, Place(level, room))
+                for number, cell, offset, score, length, snapshot, level, room in offers
+            ),
+        )
+
+    def close(self) -> None:
+        """Nothing is open."""
