@@ -17,14 +17,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import psutil
 
+from goexplore import _native as native
 from goexplore.archive import START, Archive, Branch, Standing
 from goexplore.build import build_executor, build_selection, build_world
 from goexplore.config import SearchConfig
+from goexplore.engines import Engine
 from goexplore.envs import AtariEnv, Place
 from goexplore.exploration import Executor, ProcessExecutor, Search
 from goexplore.presets import preset
 
 _RATE = Callable[[float], float]
+
+_WARM_UP_SECONDS: dict[Engine, float] = {"ale": 3.0, "native": 40.0}
+"""The first batches find new cells at every step; and translations grow as more of the code is seen."""
 
 
 class RawEmulators:
@@ -73,9 +78,11 @@ def explore_for(search: Search, seconds: float) -> float:
     return (search.status.game_frames - frames) / (time.perf_counter() - began)
 
 
-def make_search(config: SearchConfig, executor: Executor, archive: Archive | None = None) -> Search:
+def make_search(
+    config: SearchConfig, executor: Executor, engine: Engine, archive: Archive | None = None
+) -> Search:
     return Search(
-        world=build_world(config),
+        world=build_world(config, engine),
         selection=build_selection(config),
         executor=executor,
         archive=archive,
@@ -95,11 +102,12 @@ def ratio_of_turns(one: _RATE, other: _RATE, *, turns: int, seconds: float) -> t
     return statistics.median(ratios), statistics.median(ones), statistics.median(others)
 
 
-def against_raw(name: str, *, workers: int, turns: int, seconds: float) -> float:
+def against_raw(name: str, engine: Engine, *, workers: int, turns: int, seconds: float) -> float:
+    """Return the speed of exploration relative to the raw emulator's, ale-py in as many processes."""
     config = preset(name)
     raw = RawEmulators(config.env.game, workers)
-    search = make_search(config, build_executor(config, workers))
-    explore_for(search, seconds)  # the first batches find new cells at every step, later ones seldom
+    search = make_search(config, build_executor(config, workers, engine), engine)
+    explore_for(search, _WARM_UP_SECONDS[engine])
     ratio, explored, bare = ratio_of_turns(
         lambda duration: explore_for(search, duration),
         raw.game_frames_per_second,
@@ -109,8 +117,30 @@ def against_raw(name: str, *, workers: int, turns: int, seconds: float) -> float
     search.executor.close()
     raw.close()
     print(
-        f"{name}: {ratio:.3f} of raw ({explored:,.0f} of {bare:,.0f} game frames/s, {workers} processes, "
-        f"{len(search.archive):,} cells)",
+        f"{name}, {engine}: {ratio:.3f} of raw ale-py ({explored:,.0f} of {bare:,.0f} game frames/s, "
+        f"{workers} workers, {len(search.archive):,} cells)",
+        flush=True,
+    )
+    return ratio
+
+
+def threads(name: str, *, workers: int, turns: int, seconds: float) -> float:
+    """Return the native engine's speed with all workers relative to one."""
+    config = preset(name)
+    many = make_search(config, build_executor(config, workers, "native"), "native")
+    one = make_search(config, build_executor(config, 1, "native"), "native")
+    explore_for(many, _WARM_UP_SECONDS["native"])
+    one.run(lambda status: status.batches >= many.status.batches // 2)
+    ratio, fast, slow = ratio_of_turns(
+        lambda duration: explore_for(many, duration),
+        lambda duration: explore_for(one, duration),
+        turns=turns,
+        seconds=seconds,
+    )
+    many.executor.close()
+    one.executor.close()
+    print(
+        f"{name}, native: {workers} threads {ratio:.3f} of one ({fast:,.0f} of {slow:,.0f} game frames/s)",
         flush=True,
     )
     return ratio
@@ -145,19 +175,19 @@ def resident(executors: Sequence[Executor]) -> int:
     return sum(psutil.Process(number).memory_full_info().pss for number in (os.getpid(), *workers))
 
 
-def at_scale(*, cells: int, workers: int, turns: int, seconds: float) -> tuple[float, float]:
+def at_scale(engine: Engine, *, cells: int, workers: int, turns: int, seconds: float) -> tuple[float, float]:
     """Return speed with a large archive relative to a small one, and resident bytes per cell."""
     config = preset("montezuma-pixels")
     # As in `goexplore explore`, workers are started first, while this process is small.
-    executors = [build_executor(config, workers) for _ in range(3)]
-    seeding = make_search(config, executors[0])
+    executors = [build_executor(config, workers, engine) for _ in range(3)]
+    seeding = make_search(config, executors[0], engine)
     seeding.run(lambda status: status.cells >= 250)
     before = resident(executors)
     small, large = Archive(), Archive()
     fill(small, 1000, seeding.archive)
-    small_search = make_search(config, executors[1], small)
+    small_search = make_search(config, executors[1], engine, small)
     fill(large, cells, seeding.archive)
-    large_search = make_search(config, executors[2], large)
+    large_search = make_search(config, executors[2], engine, large)
     explore_for(large_search, seconds)
     per_cell = (resident(executors) - before) / len(large)
     whole = resident(executors[2:]) / len(large)
@@ -170,7 +200,7 @@ def at_scale(*, cells: int, workers: int, turns: int, seconds: float) -> tuple[f
     for executor in executors:
         executor.close()
     print(
-        f"{cells:,} cells: {ratio:.3f} of the speed with 1,000 cells "
+        f"{cells:,} cells, {engine}: {ratio:.3f} of the speed with 1,000 cells "
         f"({fast:,.0f} of {slow:,.0f} game frames/s); "
         f"{per_cell:,.0f} resident bytes per cell ({whole:,.0f} with interpreters and emulators)",
         flush=True,
@@ -184,23 +214,21 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--cells", type=int, default=1_000_000)
+    parser.add_argument("--engines", choices=("ale", "native"), nargs="*", default=["ale", "native"])
     chosen = parser.parse_args()
+    engines = [engine for engine in chosen.engines if engine == "ale" or native.atari is not None]
     turns = {"workers": chosen.workers, "turns": chosen.turns, "seconds": chosen.seconds}
-    figures = {
-        f"{name}_of_raw": round(against_raw(name, **turns), 3) for name in ("montezuma", "montezuma-pixels")
-    }
-    ratio, per_cell = at_scale(cells=chosen.cells, **turns)
-    print(
-        json.dumps(
-            {
-                **figures,
-                "workers": chosen.workers,
-                "cells": chosen.cells,
-                "speed_at_scale": round(ratio, 3),
-                "resident_bytes_per_cell": round(per_cell),
-            }
-        )
-    )
+    figures: dict[str, dict[str, float]] = {}
+    for engine in engines:
+        figures[engine] = {
+            f"{name}_of_raw": round(against_raw(name, engine, **turns), 3)
+            for name in ("montezuma", "montezuma-pixels", "pitfall")
+        }
+        ratio, per_cell = at_scale(engine, cells=chosen.cells, **turns)
+        figures[engine] |= {"speed_at_scale": round(ratio, 3), "resident_bytes_per_cell": round(per_cell)}
+    if "native" in engines:
+        figures["native"]["threads_of_one"] = round(threads("montezuma", **turns), 3)
+    print(json.dumps({"workers": chosen.workers, "cells": chosen.cells, **figures}))
 
 
 if __name__ == "__main__":

@@ -137,7 +137,6 @@ def explore(
         engine = run.engine()
         refuse_distrusted(rom_name(config.env.game), engine)
     choice = choose_engine(rom_name(config.env.game), engine)
-    reporter.say(f"engine: {choice.reason}")
     world = build_world(config, choice.engine)
     world.reset()  # finds settings that do not fit the game before anything is written
     with contextlib.ExitStack() as stack:
@@ -145,6 +144,7 @@ def explore(
         if not resume:
             run = RunDirectory.create(Path(run_dir), config, choice.engine)
         stack.enter_context(run.locked())
+        reporter.say(f"engine: {choice.reason}")
         checkpoint = run.read_checkpoint()
         if checkpoint:
             for warning in checkpoint.warnings:

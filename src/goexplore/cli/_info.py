@@ -27,6 +27,7 @@ def run_info(arguments: list[str]) -> int:
     checkpoint = directory.read_checkpoint()
     print(f"run          {run}")
     print(f"game         {config.env.game}, {config.cells.kind} cells, seed {config.seed}")
+    print(f"engine       {directory.engine()}")
     print(f"command      {' '.join(written['command'])}")
     print(f"versions     {', '.join(f'{name} {number}' for name, number in written['versions'].items())}")
     if checkpoint is None:

@@ -10,6 +10,8 @@ import tyro
 
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import thousands
+from goexplore.engines import distrust
+from goexplore.envs import rom_name
 from goexplore.errors import CheckpointError, ConfigError
 from goexplore.random import SplitMix64
 from goexplore.runs import RunDirectory
@@ -20,7 +22,7 @@ _SHOWN_MISMATCHES = 10
 
 @dataclass(frozen=True, kw_only=True)
 class _Arguments:
-    """Replay trajectories from the initial state; compare cell, score, length and snapshot."""
+    """Replay trajectories from the initial state on ale-py; compare cell, score, length and snapshot."""
 
     run: tyro.conf.Positional[Path]
     """The run directory."""
@@ -58,7 +60,8 @@ def run_verify(arguments: list[str]) -> int:
         if live:
             print(f"\rverified {thousands(done)} of {thousands(total)} entries", end="", file=sys.stderr)
 
-    verdict = verify(archive, directory.config(), entries, workers=chosen.workers, progress=progress)
+    config, engine = directory.config(), directory.engine()
+    verdict = verify(archive, config, entries, engine=engine, workers=chosen.workers, progress=progress)
     if live:
         print(file=sys.stderr)
     for mismatch in verdict.mismatches[:_SHOWN_MISMATCHES]:
@@ -68,4 +71,8 @@ def run_verify(arguments: list[str]) -> int:
         f"{thousands(verdict.game_frames)} game frames: "
         f"{thousands(len(verdict.mismatches)) if verdict.mismatches else 'no'} mismatches"
     )
+    if verdict.mismatches and engine == "native":
+        rom = rom_name(config.env.game)
+        file = distrust(rom, f"{chosen.run}: {verdict.mismatches[0].reason}")
+        print(f"the native engine is not used for {rom} on this machine any more: {file} says why")
     return 1 if verdict.mismatches else 0

@@ -54,6 +54,7 @@ class AtariEnv(Environment):
         """The grey level of each palette index, -1 until it was seen: this environment is its own palette."""
         self.learn()
         self._initial_screen: NDArray[np.uint8] = ale.getScreen().copy()
+        self._initial_memory = ale.getRAM().tobytes()
         self._at_start = True
 
     def reset(self) -> None:
@@ -96,6 +97,10 @@ class AtariEnv(Environment):
             return NOWHERE
         ram = self._ale.getRAM()
         return Place(0 if level is None else int(ram[level]), int(ram[room]))
+
+    def memory(self) -> bytes:
+        """Return the game's 128 bytes of memory. Stale right after `restore`."""
+        return self._initial_memory if self._at_start else self._ale.getRAM().tobytes()
 
     def snapshot(self) -> bytes:
         """Return the emulator's state; its unused random generator is left out by the emulator."""

@@ -7,7 +7,7 @@ from goexplore.exploration._native_kernel import NativeKernel
 from goexplore.exploration._processes import ProcessExecutor
 from goexplore.exploration._search import Callback, Search, Status, StopRule
 from goexplore.exploration._threads import ThreadExecutor
-from goexplore.exploration._world import Arrival, World
+from goexplore.exploration._world import Arrival, World, take_apart
 
 __all__ = [
     "ActionSource",
@@ -27,4 +27,5 @@ __all__ = [
     "Task",
     "ThreadExecutor",
     "World",
+    "take_apart",
 ]

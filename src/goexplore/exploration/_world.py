@@ -91,13 +91,19 @@ class World:
                 f"expected a snapshot of this environment, got {len(snapshot)} bytes that do not decompress "
                 "against its initial state: resume with the versions in the run's config.json"
             ) from error
-        (tracked,) = struct.unpack_from("<H", body.ljust(2, b"\0"))
-        self.cells.restore(body[2 : 2 + tracked])
-        self.env.restore(body[2 + tracked :])
+        tracked, state = take_apart(body)
+        self.cells.restore(tracked)
+        self.env.restore(state)
 
     def close(self) -> None:
         """Free what the environment holds."""
         self.env.close()
+
+
+def take_apart(body: bytes) -> tuple[bytes, bytes]:
+    """Return the tracked state and the environment's in what follows a plain snapshot's version byte."""
+    (size,) = struct.unpack_from("<H", body.ljust(2, b"\0"))
+    return body[2 : 2 + size], body[2 + size :]
 
 
 def _codec(initial: bytes) -> tuple[zstandard.ZstdCompressor, zstandard.ZstdDecompressor]:

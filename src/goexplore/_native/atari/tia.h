@@ -85,8 +85,20 @@ static UNUSED void make_tia_tables(void)
         }
 }
 
+static inline uint32_t lowest_bit(uint64_t bits)
+{
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_ctzll(bits);
+#else
+    uint32_t bit = 0;
+    for (; !(bits & 1); bits >>= 1)
+        bit++;
+    return bit;
+#endif
+}
+
 /* Put up to 32 pixels at a position below 320; what passes the right edge wraps around. */
-static inline void put(Mask *mask, uint64_t pixels, uint32_t position)
+static ALWAYS_INLINE void put(Mask *mask, uint64_t pixels, uint32_t position)
 {
     if (position >= SCREEN_WIDTH)
         position -= SCREEN_WIDTH;
@@ -233,9 +245,8 @@ static NEVER_INLINE void collide(Machine *machine, int32_t left, int32_t right)
     for (int32_t word = 0; word < 3; word++)
         columns[word] = COLUMNS_BELOW[right][word] & ~COLUMNS_BELOW[left][word];
     uint32_t open = PAIRS_AMONG[machine->present] & machine->wanted & ~(uint32_t)machine->state.collisions, news = 0;
-    for (uint32_t pair = 0; open >> pair; pair++) {
-        if (!(open >> pair & 1))
-            continue;
+    for (; open; open &= open - 1) {
+        const uint32_t pair = lowest_bit(open);
         const Mask *one = &machine->masks[PAIR_FIRST[pair]], *other = &machine->masks[PAIR_SECOND[pair]];
         if ((one->word[0] & other->word[0] & columns[0]) | (one->word[1] & other->word[1] & columns[1]) |
             (one->word[2] & other->word[2] & columns[2]))
@@ -255,13 +266,14 @@ static inline bool collidable(const Machine *machine, uint32_t objects)
     return false;
 }
 
-static inline uint64_t blend(uint64_t below, uint64_t above, uint32_t where)
+/* Put one colour over another where a bit is set among the lowest eight. */
+static inline uint64_t blend(uint64_t below, uint64_t above, uint64_t where)
 {
-    uint64_t bytes = AS_BYTES[where];
+    const uint64_t bytes = AS_BYTES[where & 0xff];
     return (below & ~bytes) | (above & bytes);
 }
 
-/* Draw the columns from `left` up to `right` of a row. */
+/* Draw the columns from `left` up to `right` of a row: the background, then what lies on it, eight pixels at a time. */
 static NEVER_INLINE void draw(Machine *machine, int32_t row, int32_t left, int32_t right)
 {
     const uint8_t *registers = machine->state.registers;
@@ -274,41 +286,40 @@ static NEVER_INLINE void draw(Machine *machine, int32_t row, int32_t left, int32
     }
     if (machine->dirty)
         build_masks(machine);
+    memset(pixels + left, registers[COLUBK], (size_t)(right - left));
     const Mask *masks = machine->masks;
-    const uint64_t every = UINT64_C(0x0101010101010101);
-    const uint64_t background = every * registers[COLUBK], field = every * registers[COLUPF];
+    const uint64_t every = UINT64_C(0x0101010101010101), field = every * registers[COLUPF];
     const uint64_t colours[2] = {every * registers[COLUP0], every * registers[COLUP1]};
     const uint32_t control = registers[CTRLPF];
-    for (int32_t group = left >> 3; group <= (right - 1) >> 3; group++) {
-        const int32_t word = group >> 3, shift = (group & 7) * 8;
-        const uint32_t first = (masks[P0].word[word] | masks[M0].word[word]) >> shift & 0xff;
-        const uint32_t second = (masks[P1].word[word] | masks[M1].word[word]) >> shift & 0xff;
-        const uint32_t ball = masks[BL].word[word] >> shift & 0xff;
-        const uint32_t playfield = masks[PF].word[word] >> shift & 0xff;
-        uint64_t eight = background;
-        if (first | second | ball | playfield) {
+    for (int32_t word = left >> 6; word <= (right - 1) >> 6; word++) {
+        const uint64_t columns = COLUMNS_BELOW[right][word] & ~COLUMNS_BELOW[left][word];
+        const uint64_t first = (masks[P0].word[word] | masks[M0].word[word]) & columns;
+        const uint64_t second = (masks[P1].word[word] | masks[M1].word[word]) & columns;
+        const uint64_t ball = masks[BL].word[word] & columns, playfield = masks[PF].word[word] & columns;
+        uint64_t any = first | second | ball | playfield;
+        while (any) {
+            const uint32_t shift = lowest_bit(any) & ~7u;
+            uint8_t *here = pixels + 64 * word + shift;
+            uint64_t eight;
+            memcpy(&eight, here, 8);
             if (control & 4) { /* the playfield lies above the players */
-                eight = blend(blend(eight, colours[1], second), colours[0], first);
-                eight = blend(eight, field, playfield | ball);
+                eight = blend(eight, colours[1], second >> shift);
+                eight = blend(eight, colours[0], first >> shift);
+                eight = blend(eight, field, (playfield | ball) >> shift);
             } else {
                 /* In score mode each half of the playfield has its player's colour. */
-                eight = blend(eight, control & 2 ? colours[group >= 10] : field, playfield);
-                eight = blend(eight, field, ball);
-                eight = blend(blend(eight, colours[1], second), colours[0], first);
+                const bool right_half = 64 * word + (int32_t)shift >= SCREEN_WIDTH / 2;
+                eight = blend(eight, control & 2 ? colours[right_half] : field, playfield >> shift);
+                eight = blend(eight, field, ball >> shift);
+                eight = blend(eight, colours[1], second >> shift);
+                eight = blend(eight, colours[0], first >> shift);
             }
+            memcpy(here, &eight, 8);
+            any &= ~(UINT64_C(0xff) << shift);
         }
-        if (machine->hmove_blank && group == 0)
-            eight = 0;
-        uint8_t *here = pixels + 8 * group;
-        int32_t skip = left - 8 * group, keep = right - 8 * group;
-        if (skip > 0 || keep < 8) {
-            uint64_t before;
-            uint32_t where = (keep < 8 ? (1u << keep) - 1 : 0xff) & ~(skip > 0 ? (1u << skip) - 1 : 0);
-            memcpy(&before, here, 8);
-            eight = blend(before, eight, where);
-        }
-        memcpy(here, &eight, 8);
     }
+    if (machine->hmove_blank && left < 8)
+        memset(pixels + left, 0, (size_t)((right < 8 ? right : 8) - left));
 }
 
 enum { FIRST_CLOCK = FIRST_LINE * LINE_CLOCKS, LAST_CLOCK = (FIRST_LINE + SCREEN_HEIGHT) * LINE_CLOCKS };
