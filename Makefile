@@ -4,7 +4,7 @@ BIN := .venv/bin
 DEMO_MINUTES ?= 3
 DEMO_RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: help demo test test-all lint bench-explore results clean
+.PHONY: help demo test test-all lint bench-explore results results-long clean
 
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -37,8 +37,11 @@ test-all: lint ## run the slow tests too
 bench-explore: .venv/dev ## speed against the bare emulator, at 1,000,000 cells, and memory per cell
 	$(BIN)/python benchmarks/bench_explore.py
 
-results: .venv/dev ## repeat the runs of docs/results.md (about an hour and a half on two cores)
+results: .venv/dev ## repeat the runs of docs/results.md (about ten minutes on two cores)
 	$(BIN)/python benchmarks/results.py
+
+results-long: .venv/dev ## the paper's 600 million game frames (several hours; can be interrupted and started again)
+	$(BIN)/python benchmarks/results.py --plan long
 
 clean: ## remove the environment and caches; runs stay
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

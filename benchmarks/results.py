@@ -1,6 +1,6 @@
 """Repeat the runs behind docs/results.md: several seeds of each preset, verified, tabled and drawn.
 
-Runs are resumed, so this can be interrupted and started again. Everything goes to runs/results/.
+Runs are resumed, so this can be interrupted and started again. Everything goes to runs/results-PLAN/.
 """
 
 from __future__ import annotations
@@ -10,22 +10,39 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-PLAN: dict[str, list[str]] = {
-    "montezuma-2021": ["--game-frames", "3.9M"],
-    "montezuma": ["--game-frames", "3.9M"],
-    "montezuma-pixels": ["--game-frames", "3.3M"],
-    "pitfall": ["--game-frames", "3M"],
-    "pitfall-pixels": ["--game-frames", "3M"],
-    "pitfall-pixels-fine": ["--game-frames", "3M"],
+
+class Plan(NamedTuple):
+    """How far to search, and with how many seeds."""
+
+    game_frames: str
+    seeds: int
+
+
+PLANS: dict[str, dict[str, Plan]] = {
+    # Enough to compare with what is known of other code at equal game frames.
+    "short": {
+        "montezuma-2021": Plan("3.9M", 3),
+        "montezuma": Plan("3.9M", 3),
+        "montezuma-pixels": Plan("3.3M", 3),
+        "pitfall": Plan("3M", 3),
+        "pitfall-pixels": Plan("3M", 1),
+        "pitfall-pixels-fine": Plan("3M", 1),
+    },
+    # As far as the paper's own searches of Montezuma's Revenge with domain knowledge (appendix A.8).
+    "long": {
+        "montezuma-2021": Plan("600M", 2),
+        "montezuma": Plan("600M", 2),
+        "montezuma-pixels": Plan("600M", 1),
+        "pitfall": Plan("600M", 1),
+    },
 }
-"""Limits in game frames: enough to compare with what is known of other code (docs/results.md)."""
 
-THREE_SEEDS = ("montezuma-2021", "montezuma", "montezuma-pixels", "pitfall")
+_VERIFIED = {"short": ["--all"], "long": ["--sample", "500"]}
 
 
-def explore(name: str, seed: int, folder: Path) -> Path:
+def explore(name: str, seed: int, game_frames: str, folder: Path) -> Path:
     """Run one search, unless it is there already."""
     run = folder / f"{name}-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,16 +50,20 @@ def explore(name: str, seed: int, folder: Path) -> Path:
         command = [sys.executable, "-m", "goexplore", "explore", name, "--seed", str(seed)]
         resume = ["--resume"] if (run / "config.json").exists() else []
         with (folder / f"{run.name}.log").open("a") as log:
-            subprocess.run([*command, *PLAN[name], "--run-dir", str(run), *resume], check=True, stdout=log)
+            subprocess.run(
+                [*command, "--game-frames", game_frames, "--run-dir", str(run), *resume],
+                check=True,
+                stdout=log,
+            )
         (run / "done").touch()
     return run
 
 
-def verify(run: Path) -> str:
-    """Verify every entry of a run and return the verdict."""
+def verify(run: Path, how: list[str]) -> str:
+    """Verify a run and return the verdict."""
     verdict = run / "verdict.txt"
     if not verdict.exists():
-        command = [sys.executable, "-m", "goexplore", "verify", str(run), "--all"]
+        command = [sys.executable, "-m", "goexplore", "verify", str(run), *how]
         verdict.write_text(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return verdict.read_text().strip().splitlines()[-1]
 
@@ -50,6 +71,18 @@ def verify(run: Path) -> str:
 def metrics(run: Path) -> list[dict[str, Any]]:
     """Return the run's curve."""
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def levels(curve: list[dict[str, Any]]) -> str:
+    """Return when each level was first seen."""
+    first: dict[int, dict[str, Any]] = {}
+    for point in curve:
+        for level in range(1, point["level"] + 1):
+            first.setdefault(level, point)
+    return ", ".join(
+        f"{level} after {point['game_frames'] / 1e6:.0f}M ({point['wall_seconds'] / 3600:.2f} h)"
+        for level, point in first.items()
+    )
 
 
 def draw(curves: dict[str, list[list[dict[str, Any]]]], file: Path) -> None:
@@ -76,33 +109,40 @@ def draw(curves: dict[str, list[list[dict[str, Any]]]], file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path("runs/results"))
+    parser.add_argument("--plan", choices=PLANS, default="short")
+    parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--images", type=Path, default=Path("docs/images"))
-    parser.add_argument("--only", choices=PLAN, nargs="*", default=list(PLAN))
+    parser.add_argument("--only", nargs="*", default=None)
     chosen = parser.parse_args()
-    curves: dict[str, list[list[dict[str, Any]]]] = {}
-    print("| preset | seed | game frames | minutes | rooms | cells | best search score | game frames/s |")
-    print("|---|---|---|---|---|---|---|---|")
-    for seed in range(3):
-        for name in chosen.only:
-            if seed > 0 and name not in THREE_SEEDS:
-                continue
-            curve = metrics(explore(name, seed, chosen.folder))
-            curves.setdefault(name, []).append(curve)
+    plan = {
+        name: each for name, each in PLANS[chosen.plan].items() if name in (chosen.only or PLANS[chosen.plan])
+    }
+    folder = chosen.folder or Path(f"runs/results-{chosen.plan}")
+    curves: dict[str, list[list[dict[str, Any]]]] = {name: [] for name in plan}
+    for seed in range(max(each.seeds for each in plan.values())):
+        for name, each in plan.items():
+            if seed < each.seeds:
+                curves[name].append(metrics(explore(name, seed, each.game_frames, folder)))
+    columns = "preset, seed, game frames, minutes, rooms, cells, best search score, game frames/s, levels"
+    print(f"| {columns.replace(', ', ' | ')} |")
+    print("|---" * 9 + "|")
+    for name, runs in curves.items():
+        for seed, curve in enumerate(runs):
             last = curve[-1]
             print(
-                f"| {name} | {seed} | {last['game_frames']:,} | {last['wall_seconds'] / 60:.1f} | "
+                f"| `{name}` | {seed} | {last['game_frames']:,} | {last['wall_seconds'] / 60:.1f} | "
                 f"{last['rooms']} | {last['cells']:,} | {last['max_score']:,.0f} | "
-                f"{last['game_frames'] / last['wall_seconds']:,.0f} |",
+                f"{last['game_frames'] / last['wall_seconds']:,.0f} | {levels(curve)} |",
                 flush=True,
             )
-    for name in chosen.only:
-        print(f"{name}, seed 0: {verify(chosen.folder / f'{name}-seed0')}", flush=True)
+    for name in plan:
+        print(f"- `{name}`, seed 0: {verify(folder / f'{name}-seed0', _VERIFIED[chosen.plan])}", flush=True)
     chosen.images.mkdir(parents=True, exist_ok=True)
     for game in ("montezuma", "pitfall"):
         of_game = {name: runs for name, runs in curves.items() if name.startswith(game)}
         if of_game:
-            draw(of_game, chosen.images / f"{game}.png")
+            suffix = "" if chosen.plan == "short" else f"-{chosen.plan}"
+            draw(of_game, chosen.images / f"{game}{suffix}.png")
 
 
 if __name__ == "__main__":

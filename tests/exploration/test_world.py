@@ -70,8 +70,18 @@ def test_a_snapshot_of_an_atari_game_is_small():
     [(b"", "got no bytes"), (b"\x09abc", "got format 9"), (b"\x01abc", "do not decompress")],
 )
 def test_bytes_that_are_no_snapshot_are_refused(damage, reason):
+    class Large(Field):
+        def snapshot(self):
+            return super().snapshot() + bytes(1000)
+
     with pytest.raises(SnapshotError, match=reason):
-        make_world().restore(damage)
+        World(Large(), CountingCells()).restore(damage)
+
+
+def test_small_states_are_kept_as_they_are():
+    world = make_world()
+    world.reset()
+    assert world.snapshot().endswith(world.env.snapshot())
 
 
 def test_an_environment_with_too_many_actions_is_refused():
