@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 COMMAND = [sys.executable, "-m", "goexplore"]
-QUICK = ["--exploration.batch-size", "20"]
+QUICK = ["--engine", "ale", "--exploration.batch-size", "20"]
 
 
 def goexplore(*arguments, **settings):

@@ -1,0 +1,140 @@
+"""Both engines as a user meets them on the command line."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goexplore import _native as native
+from goexplore.engines import CERTIFIED, choose_engine
+from tests.cli.test_cli import goexplore, start, tables, wait_until  # noqa: F401
+
+pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
+
+QUICK = ["--game-frames", "100K", "--exploration.batch-size", "20"]
+NATIVE = [*QUICK, "--engine", "native"]
+
+
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory):
+    run = tmp_path_factory.mktemp("native") / "run"
+    result = goexplore("explore", "montezuma", "--run-dir", run, *NATIVE)
+    assert result.returncode == 0, result.stderr
+    assert "engine: native" in result.stderr
+    return run
+
+
+def test_both_engines_leave_the_same_archive_but_for_the_snapshots(explored, tmp_path):
+    result = goexplore("explore", "montezuma", "--run-dir", tmp_path / "run", *QUICK, "--engine", "ale")
+    assert result.returncode == 0, result.stderr
+    folders = [sorted((run / "checkpoints").iterdir())[-1] for run in (explored, tmp_path / "run")]
+    ours, theirs = (pq.read_table(folder / "archive.parquet").drop_columns("snapshot") for folder in folders)
+    assert ours.equals(theirs)
+    assert tables(explored)[1] == tables(tmp_path / "run")[1]
+
+
+@pytest.mark.parametrize("workers", [["--serial"], ["--workers", "1"], ["--workers", "3"]])
+def test_the_number_of_threads_does_not_change_a_byte(explored, workers, tmp_path):
+    result = goexplore("explore", "montezuma", "--run-dir", tmp_path / "run", *NATIVE, *workers)
+    assert result.returncode == 0, result.stderr
+    assert tables(tmp_path / "run") == tables(explored)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_and_resumed_the_archive_is_the_same(explored, start, number, tmp_path):  # noqa: F811
+    run = tmp_path / "run"
+    arguments = ["explore", "montezuma", "--run-dir", run, *NATIVE, "--checkpoint-minutes", "0.002"]
+    process = start(*arguments)
+    wait_until(lambda: (run / "checkpoints" / "000002").exists())
+    process.send_signal(number)
+    process.communicate(timeout=20)
+    result = goexplore(*arguments, "--resume")
+    assert result.returncode == 0, result.stderr
+    assert tables(run) == tables(explored)
+
+
+def test_a_run_goes_on_with_the_engine_that_it_has(explored):
+    result = goexplore("explore", "montezuma", "--run-dir", explored, *QUICK, "--engine", "ale", "--resume")
+    assert result.returncode == 2
+    assert "expected --engine native" in result.stderr
+
+
+def test_verify_replays_on_the_reference(explored):
+    result = goexplore("verify", explored, "--all")
+    assert result.returncode == 0, result.stdout
+    assert re.search(r"verified ([\d,]+) of \1 entries .* no mismatches", result.stdout)
+
+
+def test_a_difference_ends_the_use_of_the_native_engine_for_that_game(explored, tmp_path, monkeypatch):
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    (tmp_path / "cache" / "goexplore").mkdir(parents=True)
+    (tmp_path / "cache" / "goexplore" / "translations").symlink_to(home / "goexplore" / "translations")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    run = tmp_path / "run"
+    shutil.copytree(explored, run)
+    folder = sorted((run / "checkpoints").iterdir())[-1]
+    table = pq.read_table(folder / "archive.parquet")
+    snapshots = table["snapshot"].to_pylist()
+    snapshots[5] = snapshots[5][:20] + bytes([snapshots[5][20] ^ 1]) + snapshots[5][21:]  # a byte of memory
+    table = table.set_column(table.column_names.index("snapshot"), "snapshot", pa.array(snapshots))
+    pq.write_table(table, folder / "archive.parquet")
+    meta = json.loads((folder / "meta.json").read_text())
+    meta["sha256"]["archive.parquet"] = hashlib.sha256((folder / "archive.parquet").read_bytes()).hexdigest()
+    (folder / "meta.json").write_text(json.dumps(meta))
+
+    result = goexplore("verify", run, "--all")
+    assert result.returncode == 1
+    assert "entry 5: the simulator's state differs" in result.stdout
+    assert "is not used for montezuma_revenge on this machine any more" in result.stdout
+    assert choose_engine("montezuma_revenge", "auto").engine == "ale"
+    result = goexplore("explore", "montezuma", "--run-dir", run, *QUICK, "--resume")
+    assert result.returncode == 2
+    assert "was seen to differ" in result.stderr
+
+
+@pytest.mark.parametrize("rom", CERTIFIED)
+def test_certified_games_use_the_native_engine(rom):
+    choice = choose_engine(rom, "auto")
+    assert choice.engine == "native"
+    assert f"{CERTIFIED[rom].game_frames:,} game frames" in choice.reason
+
+
+def test_other_games_use_the_reference():
+    choice = choose_engine("pong", "auto")
+    assert choice.engine == "ale"
+    assert "not certified for pong" in choice.reason
+
+
+def test_without_a_compiled_engine_everything_runs_on_the_reference(monkeypatch):
+    monkeypatch.setattr(native, "atari", None)
+    choice = choose_engine("montezuma_revenge", "auto")
+    assert choice.engine == "ale"
+    assert "not compiled" in choice.reason
+
+
+def test_a_game_that_the_engine_does_not_know_is_refused(tmp_path):
+    result = goexplore("explore", "ALE/Pong-v5", "--engine", "native", "--run-dir", tmp_path / "run")
+    assert result.returncode == 2
+    assert "cannot play 'pong': use --engine ale" in result.stderr
+
+
+def test_certify_compares_both_engines(explored):
+    result = goexplore(
+        "certify", "montezuma_revenge", "--runs", explored, "--game-frames", "20K", "--workers", "1"
+    )
+    assert result.returncode == 0, result.stdout
+    assert re.search(r"montezuma_revenge .*: [\d,]+ game frames compared", result.stdout)
+    assert "no difference" in result.stdout
+
+
+def test_certify_refuses_runs_of_other_games(explored):
+    result = goexplore("certify", "pitfall", "--runs", explored)
+    assert result.returncode == 2
+    assert "expected a run of pitfall" in result.stderr
