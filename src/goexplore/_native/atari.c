@@ -245,31 +245,6 @@ static PyObject *machine_snapshot(MachineObject *self, PyObject *nothing)
     return PyBytes_FromStringAndSize((const char *)&self->machine.state, sizeof(State));
 }
 
-/* Put a machine into a state of bytes from anywhere; return false where no machine can be in it. */
-static bool restore_state(Machine *machine, const void *bytes, size_t size)
-{
-    State state;
-    if (size != sizeof state)
-        return false;
-    memcpy(&state, bytes, sizeof state);
-    bool possible = state.view < machine->cartridge->view_count && state.cycle >= 0 && state.cycle < LINE_CYCLES &&
-                    state.timer_shift <= 10 && state.c <= 1 && state.v <= 1 && state.d <= 1 && state.i <= 1 &&
-                    state.timer_set > -(1 << 29) && state.timer_set < LINE_CYCLES &&
-                    (state.timer_again == NO_DEADLINE ||
-                     (state.timer_again > -(1 << 29) && state.timer_again < LINE_CYCLES)) &&
-                    (state.vsync_end == NO_DEADLINE || (state.vsync_end > -(1 << 29) && state.vsync_end < (1 << 29))) &&
-                    state.collisions <= ALL_PAIRS;
-    for (uint32_t object = P0; object <= BL; object++)
-        possible = possible && state.position[object] < SCREEN_WIDTH;
-    if (!possible)
-        return false;
-    machine->state = state;
-    machine->fault = 0;
-    show_view(machine, state.view);
-    refresh_tia(machine);
-    return true;
-}
-
 static PyObject *machine_restore(MachineObject *self, PyObject *snapshot)
 {
     Py_buffer bytes;

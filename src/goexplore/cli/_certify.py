@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 import tyro
@@ -18,6 +19,8 @@ from goexplore.engines import CERTIFIED
 from goexplore.envs import action_numbers, rom_name
 from goexplore.errors import CheckpointError, ConfigError
 from goexplore.runs import RunDirectory
+
+_SECONDS_BETWEEN_LINES = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +65,15 @@ def run_certify(arguments: list[str]) -> int:
         actions.add(action_numbers(rom, full=env.full_action_set))
     if len(actions) > 1:
         raise ConfigError("expected runs with one set of actions, got several: certify them one by one")
-    live = sys.stderr.isatty()
+    live, last = sys.stderr.isatty(), monotonic()
 
     def progress(done: int) -> None:
+        nonlocal last
         if live:
             print(f"\rcompared {thousands(done)} game frames", end="", file=sys.stderr)
+        elif monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = monotonic()
+            print(f"compared {thousands(done)} game frames", file=sys.stderr, flush=True)
 
     result = certify(
         rom,

@@ -37,12 +37,12 @@ static void play_frame(Machine *machine, uint32_t action, bool reset, bool drawi
     if (state->timer_again != NO_DEADLINE)
         state->timer_again -= lines;
     if (state->vsync_end != NO_DEADLINE)
-        state->vsync_end -= 3 * lines;
-    if (UNLIKELY(state->timer_set < -(1 << 28))) { /* long run out: only its value modulo all intervals matters */
+        state->vsync_end = state->vsync_end < 3 * lines ? 0 : state->vsync_end - 3 * lines;
+    /* A timer that has long run out: only its value modulo all intervals matters. */
+    if (UNLIKELY(state->timer_set < -(1 << 28)))
         state->timer_set += 1 << 27;
-        if (state->timer_again != NO_DEADLINE)
-            state->timer_again += 1 << 27;
-    }
+    if (UNLIKELY(state->timer_again < -(1 << 28)))
+        state->timer_again += 1 << 27;
 }
 
 static void power_on(Machine *machine)
@@ -59,6 +59,32 @@ static void power_on(Machine *machine)
     state->pc = (uint16_t)(machine->rom[0xffc] | machine->rom[0xffd] << 8);
     machine->fault = 0;
     refresh_tia(machine);
+}
+
+/* Put a machine into a state of bytes from anywhere; return false where no machine can be in it. */
+static bool restore_state(Machine *machine, const void *bytes, size_t size)
+{
+    State state;
+    if (size != sizeof state)
+        return false;
+    memcpy(&state, bytes, sizeof state);
+    bool possible = state.view < machine->cartridge->view_count && state.cycle >= 0 && state.cycle < LINE_CYCLES &&
+                    state.timer_shift <= 10 && state.c <= 1 && state.v <= 1 && state.d <= 1 && state.i <= 1 &&
+                    state.over <= 1 && state.score >= 0 && state.score < (1 << 24) &&
+                    state.timer_set > -(1 << 29) && state.timer_set < LINE_CYCLES &&
+                    (state.timer_again == NO_DEADLINE ||
+                     (state.timer_again > -(1 << 29) && state.timer_again < LINE_CYCLES)) &&
+                    (state.vsync_end == NO_DEADLINE || (state.vsync_end > -(1 << 29) && state.vsync_end < (1 << 29))) &&
+                    state.collisions <= ALL_PAIRS;
+    for (uint32_t object = P0; object <= BL; object++)
+        possible = possible && state.position[object] < SCREEN_WIDTH;
+    if (!possible)
+        return false;
+    machine->state = state;
+    machine->fault = 0;
+    show_view(machine, state.view);
+    refresh_tia(machine);
+    return true;
 }
 
 /* Go to where ale-py's games begin: after a second of nothing, the reset switch, and what the game needs to begin. */

@@ -407,7 +407,7 @@ static inline uint32_t to_decimal(uint32_t value)
 #define INTIM 0x284
 #define SKIP_WAITING(round)                                                                                            \
     do {                                                                                                               \
-        const int32_t zero_ = state->timer_set + 1 + ((int32_t)(state->timer_value - 1) << state->timer_shift);        \
+        const int32_t zero_ = state->timer_set + 1 + (state->timer_value - 1) * (1 << state->timer_shift);              \
         const int32_t read_ = cycle + 4;                                                                               \
         if (state->timer_value && read_ < zero_)                                                                       \
             cycle += (zero_ - read_ + (round)-1) / (round) * (round);                                                  \

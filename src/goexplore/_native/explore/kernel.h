@@ -211,8 +211,6 @@ static bool explorer_begin(Explorer *explorer, uint32_t levels)
                             explorer->cell_height, levels));
 }
 
-static bool restore_state(Machine *machine, const void *bytes, size_t size);
-
 static bool explorer_restore(Explorer *explorer, const uint8_t *snapshot, size_t size)
 {
     const size_t tracked = tracked_size(explorer);

@@ -1,0 +1,327 @@
+"""The native engine. The judge is ale-py."""
+
+import itertools
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import ale_py
+import numpy as np
+import pytest
+
+from goexplore import _native as native
+from goexplore._native import translation
+from goexplore._native.translation import use_translation
+from goexplore.certification import LockStep, plays
+from goexplore.envs import AtariEnv, NativeAtariEnv, action_numbers
+from goexplore.envs._palette import NTSC_GREY
+from goexplore.errors import ConfigError, SnapshotError
+from goexplore.random import SplitMix64
+
+pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
+
+GAMES = ("montezuma_revenge", "pitfall")
+VIEWS = {"montezuma_revenge": 512, "pitfall": 1}
+FIELDS = {"cycle": 140, "view": 144, "timer shift": 147, "collisions": 160, "over": 216}
+"""Where some of a state's fields are."""
+FLAGS, POSITIONS = range(136, 140), range(210, 215)
+
+
+def rom_of(game):
+    return Path(str(ale_py.roms.get_rom_path(game))).read_bytes()
+
+
+def some_actions(limit, count, seed=0):
+    return np.repeat(SplitMix64(seed).below(limit, count // 10), 10).tolist()
+
+
+def play(env, actions):
+    return [(env.step(action), env.snapshot(), env.observation().tobytes()) for action in actions]
+
+
+def play_machine(machine, actions, frame_skip=4):
+    return [(machine.play(action, frame_skip), machine.snapshot(), bytes(machine)) for action in actions]
+
+
+def changed(state, at, value):
+    return state[:at] + bytes((value,)) + state[at + 1 :]
+
+
+# ---- as ale-py --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_game_begins_as_on_ale_py(game):
+    env, reference = NativeAtariEnv(game=game), AtariEnv(game=game)
+    play(env, some_actions(env.action_count, 30))
+    env.reset()
+    assert env.memory_of(env.snapshot()) == reference._ale.getRAM().tobytes()
+    assert (env.observation() == reference.observation()).all()
+    assert env._machine.lives == reference._ale.lives()
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_random_play_is_the_same_frame_by_frame(game):
+    both, game_frames = LockStep(game), 0
+    for play in plays([], b"", seed=1):
+        compared = both.compare(play)
+        assert compared.difference is None
+        game_frames += compared.game_frames
+        if game_frames >= 5000:
+            break
+
+
+def test_a_difference_is_told():
+    class Generous:
+        """Gives a point where the game does not."""
+
+        def __init__(self, machine):
+            self._machine, self._frames = machine, 0
+
+        def __getattr__(self, name):
+            return getattr(self._machine, name)
+
+        def __array__(self, dtype=None, copy=None):
+            return np.asarray(self._machine)
+
+        def frame(self, action, drawing):
+            self._frames += 1
+            return self._machine.frame(action, drawing) + (self._frames == 42)
+
+    both = LockStep("pitfall")
+    both._machine = Generous(both._machine)
+    compared = both.compare(next(plays([], b"", seed=1)))
+    assert compared.game_frames == 41
+    assert "reward 1, not 0" in compared.difference
+
+
+@pytest.mark.parametrize(
+    ("game", "episode_end"),
+    [("montezuma_revenge", "life-loss"), ("montezuma_revenge", "game-over"), ("pitfall", None)],
+)
+def test_rewards_places_and_ends_are_those_of_ale_py(game, episode_end):
+    envs = [
+        kind(game=game, episode_end=episode_end, frame_skip=6, full_action_set=True)
+        for kind in (NativeAtariEnv, AtariEnv)
+    ]
+    random, action = SplitMix64(1), 0
+    for number in range(250):
+        if number % 5 == 0:
+            action = int(random.below(18, 1)[0])
+        one, other = (env.step(action) for env in envs)
+        assert one == other
+        assert envs[0].place() == envs[1].place()
+        if one.ended:
+            break
+    assert one.ended or game == "pitfall"
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_grey_levels_are_those_of_ale_py(game):
+    env = AtariEnv(game=game)
+    for action in some_actions(env.action_count, 200):
+        env.step(action)
+        assert (NTSC_GREY[env.observation()] == env._ale.getScreenGrayscale()).all()
+
+
+def test_a_score_counter_that_rolls_over_does_not_cost_points(monkeypatch):
+    class RolledOver:
+        lives, over = 6, False
+
+        def play(self, action, frame_skip):
+            return -999_900
+
+    env = NativeAtariEnv(game="montezuma_revenge")
+    monkeypatch.setattr(env, "_machine", RolledOver())
+    assert env.step(0).reward == 100.0
+
+
+def test_a_game_that_the_engine_does_not_know_is_refused():
+    with pytest.raises(ConfigError, match="cannot play 'breakout': use --engine ale"):
+        NativeAtariEnv(game="breakout")
+
+
+# ---- snapshots --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_snapshot_plays_on_in_another_machine(game):
+    one, other = (NativeAtariEnv(game=game) for _ in range(2))
+    actions = some_actions(one.action_count, 160)
+    play(one, actions[:80])
+    play(other, actions[40:60])
+    other.restore(one.snapshot())
+    assert other.snapshot() == one.snapshot()
+    assert play(other, actions[80:]) == play(one, actions[80:])
+
+
+@pytest.mark.parametrize("damage", [lambda state: b"", lambda state: state[1:], lambda state: state + b"\0"])
+def test_bytes_of_another_size_are_no_state(damage):
+    env = NativeAtariEnv(game="montezuma_revenge")
+    bad = damage(env.snapshot())
+    with pytest.raises(SnapshotError, match=f"expected a state of the native engine, got {len(bad)} bytes"):
+        env.restore(bad)
+
+
+def impossible_states(game, state):
+    view = (VIEWS[game]).to_bytes(2, "little")
+    yield state[: FIELDS["view"]] + view + state[FIELDS["view"] + 2 :]
+    yield changed(state, FIELDS["cycle"], 76)
+    yield changed(state, FIELDS["cycle"] + 3, 0x80)
+    yield changed(state, FIELDS["timer shift"], 32)
+    yield changed(state, FIELDS["collisions"] + 1, 0x80)
+    yield changed(state, FIELDS["over"], 2)
+    yield from (changed(state, flag, 2) for flag in FLAGS)
+    yield from (changed(state, position, 160) for position in POSITIONS)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_state_in_which_no_machine_can_be_is_refused(game):
+    env = NativeAtariEnv(game=game)
+    play(env, some_actions(env.action_count, 50))
+    before = env.snapshot()
+    for state in impossible_states(game, before):
+        with pytest.raises(SnapshotError, match="expected a state of the native engine"):
+            env.restore(state)
+    assert env.snapshot() == before
+
+
+def try_out(env, state, actions):
+    try:
+        env.restore(state)
+        play(env, actions)
+    except SnapshotError:
+        return "refused"
+    except RuntimeError:
+        return "stopped"
+    return "played"
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_no_damage_to_a_single_byte_does_harm(game):
+    env = NativeAtariEnv(game=game)
+    actions = some_actions(env.action_count, 60)
+    expected = play(env, actions)
+    state = env.snapshot()
+    outcomes = Counter(
+        try_out(env, changed(state, at, state[at] ^ flip), actions[:2])
+        for at, flip in itertools.product(range(len(state)), (0x01, 0x80, 0xFF))
+    )
+    assert outcomes["refused"] > 20
+    assert outcomes["played"] > 300
+    env.reset()
+    assert play(env, actions) == expected
+
+
+# ---- cartridges -------------------------------------------------------------------------------------------
+
+
+def test_a_rom_that_asks_for_what_is_not_modelled_stops_the_machine():
+    machine = native.atari.Machine(native.atari.Cartridge(bytes(4096), "pitfall"))
+    with pytest.raises(RuntimeError, match="cannot play on from here"):
+        machine.play(0, 4)
+
+
+def test_a_rom_of_no_known_size_is_refused():
+    with pytest.raises(ValueError, match="pitfall of 100 bytes"):
+        native.atari.Cartridge(bytes(100), "pitfall")
+
+
+@pytest.mark.parametrize(("action", "frame_skip"), [(18, 4), (-1, 4), (0, 0)])
+def test_actions_and_frame_skips_that_do_not_exist_are_refused(action, frame_skip):
+    machine = native.atari.Machine(native.atari.Cartridge(rom_of("pitfall"), "pitfall"))
+    with pytest.raises(ValueError, match="expected an action below 18"):
+        machine.play(action, frame_skip)
+
+
+# ---- translation ------------------------------------------------------------------------------------------
+
+
+def program():
+    """Return a ROM that switches banks, calls, waits for the timer, counts in decimal, draws and jumps."""
+    banks = [bytearray(1024) for _ in range(8)]
+    for number, bank in enumerate(banks):
+        bank[:7] = 0xA9, 16 * number + 5, 0x85, 0x93, 0x85, 0x06, 0x60  # LDA # STA $93 STA COLUP0 RTS
+    code = bytes.fromhex(
+        "A2FF 9A"  # LDX #255 TXS
+        "A902 8502 8500 8502 8502"  # LDA #2 STA WSYNC STA VSYNC STA WSYNC STA WSYNC
+        "A900 8502 8500"  # LDA #0 STA WSYNC STA VSYNC, which ends the frame
+        "AD8002 8590"  # LDA SWCHA STA $90
+        "E691 A591 2903 AA"  # INC $91 LDA $91 AND #3 TAX
+        "BDE01F 2000F0"  # LDA $1FE0,X JSR $F000
+        "F8 18 A592 6593 8592 D8"  # SED CLC LDA $92 ADC $93 STA $92 CLD
+        "A9FF 8D9402 A2F0 CA D0FD AD8402 8594"  # LDA #255 STA TIM1T LDX #240 DEX BNE LDA INTIM STA $94
+        "A920 8D9602 AD8402 D0FB"  # LDA #32 STA TIM64T LDA INTIM BNE
+        "A060"  # LDY #96
+        "8502 8409 B900FC 851B 8510 88 D0F2"  # STA WSYNC STY COLUBK LDA $FC00,Y STA GRP0 STA RESP0 DEY BNE
+        "6CF0FF"  # JMP ($FFF0)
+    )
+    banks[7][: len(code)] = code
+    banks[7][-16:-14] = 0x03, 0xFC
+    banks[7][-4:-2] = 0x00, 0xFC
+    return b"".join(banks)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def translator(monkeypatch, cache):
+    """Translates into a folder of its own, and no thread goes on with that when a test has ended."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setattr(translation, "_TRACED_FRAMES", 400)
+    monkeypatch.setattr(translation._Keeper, "watch", lambda self: None)
+    return lambda cartridge, rom: use_translation(cartridge, rom, native.atari.MACHINE_SIZE)
+
+
+def assert_translated_is_interpreted(game, rom, translator):
+    if shutil.which(os.environ.get("CC", "cc")) is None:
+        pytest.skip("needs a C compiler")
+    interpreted, translated = (native.atari.Cartridge(rom, game) for _ in range(2))
+    assert translator(translated, rom)
+    actions = some_actions(18, 1000)
+    played = play_machine(native.atari.Machine(translated), actions, frame_skip=3)
+    assert played == play_machine(native.atari.Machine(interpreted), actions, frame_skip=3)
+    return played
+
+
+def test_a_translated_program_runs_as_the_interpreted_one(translator):
+    played = assert_translated_is_interpreted("montezuma_revenge", program(), translator)
+    memories = [NativeAtariEnv.memory_of(state) for _, state, _ in played]
+    assert len({memory[0x10] for memory in memories}) == 9  # directions of the joystick
+    assert {memory[0x13] for memory in memories} == {0x05, 0x15, 0x25, 0x35}  # what each bank leaves there
+    assert len({screen for _, _, screen in played}) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", GAMES)
+def test_a_translated_game_plays_as_the_interpreted_one(game, translator):
+    assert_translated_is_interpreted(game, rom_of(game), translator)
+
+
+def test_a_translation_is_kept_for_the_next_time(translator, cache):
+    def files():
+        return {file: file.stat().st_mtime_ns for file in cache.rglob("*") if file.is_file()}
+
+    assert_translated_is_interpreted("montezuma_revenge", program(), translator)
+    before = files()
+    assert {file.suffix for file in before} == {".so", ".code"}
+    assert_translated_is_interpreted("montezuma_revenge", program(), translator)
+    assert files() == before
+
+
+@pytest.mark.parametrize("compiler", ["/nonexistent", "false"])
+def test_without_a_compiler_that_works_the_interpreter_plays(compiler, translator, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CC", compiler)
+    game = "montezuma_revenge"
+    cartridge = native.atari.Cartridge(rom_of(game), game)
+    assert not translator(cartridge, rom_of(game))
+    env = NativeAtariEnv(game=game)
+    numbers = action_numbers(game, full=False)
+    actions = some_actions(env.action_count, 50)
+    played = play_machine(native.atari.Machine(cartridge), [numbers[action] for action in actions])
+    assert [state for _, state, _ in played] == [state for _, state, _ in play(env, actions)]
