@@ -1,7 +1,8 @@
 /* Random cartridges, states and inputs for the Atari core and the exploration kernel, to be run under sanitizers.
  *
- *     fuzz SECONDS SEED                      random cartridges
- *     fuzz SECONDS SEED GAME ROM             with -DTRANSLATED: a game, translated against interpreted
+ *     fuzz SECONDS SEED             plays random cartridges
+ *     fuzz SECONDS SEED GAME ROM    plays one, translated against interpreted; compiled with -DTRANSLATED
+ *     fuzz rom SEED SIZE            writes a random ROM
  *
  * Whatever a ROM or a snapshot holds, the core stays within its bounds, ends every frame, and leaves a state that it
  * would take back; what a frame leaves behind depends on that state and on the input alone.
@@ -298,6 +299,8 @@ static void play_translated(const char *name, const char *file)
     Machine *one = new_machine(&cartridge, game, interpret_frame), *other = new_machine(&cartridge, game, run_frame);
     boot(one, game);
     for (uint32_t times = 10; times > 0; times--) {
+        if (one->fault || one_in(4))
+            begin_somewhere(one);
         play_both(one, other, game, below(20));
         if (one_in(2))
             damage_machine(one);
@@ -308,13 +311,25 @@ static void play_translated(const char *name, const char *file)
 }
 #endif
 
+static void write_random_rom(size_t size)
+{
+    uint8_t rom[MAX_ROM];
+    CHECK(size <= sizeof rom);
+    write_rom(rom, size);
+    fwrite(rom, 1, size, stdout);
+}
+
 int main(int count, char **arguments)
 {
     CHECK(count >= 3);
-    const time_t end = time(NULL) + atoi(arguments[1]);
+    const uint64_t seed = stream = strtoull(arguments[2], NULL, 10) << 32;
+    if (strcmp(arguments[1], "rom") == 0) {
+        write_random_rom((size_t)atoi(arguments[3]));
+        return 0;
+    }
     make_tia_tables();
-    for (const uint64_t seed = strtoull(arguments[2], NULL, 10); time(NULL) < end; rounds++) {
-        stream = seed << 32 | rounds;
+    for (const time_t end = time(NULL) + atoi(arguments[1]); time(NULL) < end; rounds++) {
+        stream = seed + rounds;
 #ifdef TRANSLATED
         play_translated(arguments[3], arguments[4]);
 #else
@@ -322,8 +337,9 @@ int main(int count, char **arguments)
         explore_random_cartridge();
 #endif
     }
-    printf("%llu rounds, %llu frames, %llu of them with a fault, %llu damaged states taken, %llu refused, %llu explorations\n",
-           (unsigned long long)rounds, (unsigned long long)frames, (unsigned long long)faults, (unsigned long long)restores,
-           (unsigned long long)refusals, (unsigned long long)explorations);
+    printf("%llu rounds, %llu frames, %llu of them with a fault, %llu damaged states taken, %llu refused, "
+           "%llu explorations\n",
+           (unsigned long long)rounds, (unsigned long long)frames, (unsigned long long)faults,
+           (unsigned long long)restores, (unsigned long long)refusals, (unsigned long long)explorations);
     return 0;
 }

@@ -1,0 +1,87 @@
+"""Random cartridges, states and inputs under sanitizers: nothing leaves its bounds, nothing hangs.
+
+GOEXPLORE_FUZZ_SECONDS and GOEXPLORE_FUZZ_SEED go further.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import ale_py
+import pytest
+
+from goexplore import _native as native
+from goexplore._native.translation import translate
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = Path(__file__).with_name("fuzz.c")
+SOURCES = Path(native.__file__).parent
+SECONDS = int(os.environ.get("GOEXPLORE_FUZZ_SECONDS", "20"))
+SEED = os.environ.get("GOEXPLORE_FUZZ_SEED", "0")
+SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+QUICK = ("-Og",)
+
+
+@pytest.fixture(scope="module")
+def compiler(tmp_path_factory):
+    command = shutil.which(os.environ.get("CC", "cc"))
+    if command is None:
+        pytest.skip("needs a C compiler")
+    empty = tmp_path_factory.mktemp("empty") / "empty.c"
+    empty.write_text("int main(void) { return 0; }")
+    tried = subprocess.run([command, *SANITIZED, empty, "-o", empty.with_suffix("")], capture_output=True)
+    if tried.returncode != 0 or subprocess.run([empty.with_suffix("")]).returncode != 0:
+        pytest.skip("needs a C compiler with sanitizers")
+    return command
+
+
+def build(compiler, folder, *arguments):
+    program = folder / "fuzz"
+    include = (f"-I{SOURCES}", f"-I{SOURCES / 'atari'}")
+    subprocess.run([compiler, "-w", *include, *arguments, PROGRAM, "-lm", "-o", program], check=True)
+    return program
+
+
+def run(program, *arguments):
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, timeout=SECONDS + 100)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def test_no_cartridge_state_or_input_leads_out_of_bounds(compiler, tmp_path):
+    print(run(build(compiler, tmp_path, *SANITIZED), SECONDS, SEED).decode())
+
+
+def play_translated(compiler, folder, flags, game, rom, visited):
+    source, image = folder / "rom.c", folder / "rom.bin"
+    source.write_text(translate(rom, visited, sliced=game == "montezuma_revenge" and len(rom) == 8192))
+    image.write_bytes(rom)
+    program = build(compiler, folder, *flags, "-DTRANSLATED", source)
+    print(run(program, SECONDS, SEED, game, image).decode())
+
+
+@pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
+@pytest.mark.parametrize("game", ["montezuma_revenge", "pitfall"])
+def test_a_translated_game_stays_in_step_whatever_happens_to_its_state(game, compiler, tmp_path):
+    rom = Path(str(ale_py.roms.get_rom_path(game))).read_bytes()
+    visited = native.atari.Cartridge(rom, game).trace(bytes(1000))
+    play_translated(compiler, tmp_path, SANITIZED, game, rom, visited)
+
+
+@pytest.mark.parametrize(
+    ("game", "size"),
+    [
+        ("pitfall", 2048),
+        ("pitfall", 4096),
+        ("pitfall", 8192),
+        ("montezuma_revenge", 8192),  # whose banks are slices
+        ("pitfall", 16384),
+    ],
+)
+def test_translated_random_code_stays_in_step_with_the_interpreter(game, size, compiler, tmp_path):
+    rom = run(build(compiler, tmp_path, *QUICK), "rom", SEED, size)
+    visited = bytearray(32768)
+    visited[: max(size, 4096) : 99] = b"\3" * len(range(0, max(size, 4096), 99))  # and all that follows on it
+    play_translated(compiler, tmp_path, QUICK, game, rom, bytes(visited))
