@@ -25,7 +25,7 @@ PLANS: dict[str, dict[str, Plan]] = {
     "short": {
         "montezuma-2021": Plan("3.9M", 3),
         "montezuma": Plan("3.9M", 3),
-        "montezuma-pixels": Plan("3.3M", 9),  # rooms vary widely with the seed
+        "montezuma-pixels": Plan("3.3M", 3),
         "pitfall": Plan("3M", 3),
         "pitfall-pixels": Plan("3M", 1),
         "pitfall-pixels-fine": Plan("3M", 1),

@@ -12,7 +12,7 @@ import pytest
 
 from goexplore import _native as native
 from goexplore._native import translation
-from goexplore._native.translation import use_translation
+from goexplore._native.translation import translate, use_translation
 from goexplore.certification import LockStep, plays
 from goexplore.envs import AtariEnv, NativeAtariEnv, action_numbers
 from goexplore.envs._palette import NTSC_GREY
@@ -311,6 +311,22 @@ def test_a_translation_is_kept_for_the_next_time(translator, cache):
     assert {file.suffix for file in before} == {".so", ".code"}
     assert_translated_is_interpreted("montezuma_revenge", program(), translator)
     assert files() == before
+
+
+def test_a_damaged_translation_costs_speed_once(translator, cache, tmp_path, monkeypatch):
+    assert_translated_is_interpreted("montezuma_revenge", program(), translator)
+    copy = shutil.copytree(cache, tmp_path / "copy")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(copy))
+    for library in copy.rglob("*.so"):
+        library.write_bytes(b"damaged")
+    assert not translator(native.atari.Cartridge(program(), "montezuma_revenge"), program())
+    assert not list(copy.rglob("*.so"))  # so that the next one translates again
+
+
+def test_code_beyond_the_rom_is_not_translated():
+    rom = program()[-4096:]
+    damaged = bytes(4096) + b"\1" * 28672
+    assert translate(rom, damaged, sliced=False) == translate(rom, bytes(32768), sliced=False)
 
 
 @pytest.mark.parametrize("compiler", ["/nonexistent", "false"])

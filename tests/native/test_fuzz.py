@@ -4,6 +4,7 @@ GOEXPLORE_FUZZ_SECONDS and GOEXPLORE_FUZZ_SEED go further.
 """
 
 import os
+import resource
 import shutil
 import subprocess
 from pathlib import Path
@@ -45,7 +46,11 @@ def build(compiler, folder, *arguments):
 
 
 def run(program, *arguments):
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True, timeout=SECONDS + 100)
+    def stop_if_it_hangs():
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS + 10, SECONDS + 10))
+
+    command = [program, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, preexec_fn=stop_if_it_hangs)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 

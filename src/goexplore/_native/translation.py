@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from threading import Thread
 from time import sleep
@@ -92,7 +93,11 @@ class _Keeper:
         library = self._compiled()
         if library is None:
             return False
-        translation = ctypes.CDLL(str(library))
+        try:
+            translation = ctypes.CDLL(str(library))
+        except OSError:
+            library.unlink(missing_ok=True)  # damaged: the next time it is made again
+            return False
         if translation.machine_size() != self._machine_size:
             return False  # compiled with another idea of how structs are laid out
         translation.prepare()
@@ -228,7 +233,8 @@ def _successors(code: Code, index: int) -> tuple[Instruction, int, list[int], li
 
 def _reachable(code: Code, visited: bytes) -> tuple[list[int], set[int]]:
     """Return all code that ran or may follow on what ran, and those pieces of it that are jumped to."""
-    found = {index for index, flags in enumerate(visited) if flags}
+    size = len(code.blocks) * code.size
+    found = {index for index, flags in enumerate(visited[:size]) if flags}
     # Code at the beginning of a block may be reached from the end of another one.
     landings = {index for index in found if visited[index] & _LANDED or index % code.size < 3}
     waiting = list(found)
@@ -257,7 +263,7 @@ def translate(rom: bytes, visited: bytes, *, sliced: bool) -> str:
     known = set(indices)
     kind, hot = _switching(len(rom), sliced=sliced)
     lines: list[str] = []
-    for index, following in zip(indices, [*indices[1:], -1], strict=True):
+    for index, following in zip_longest(indices, indices[1:], fillvalue=-1):
         lines.append(f"L{index}:")
         lines += _lines(code, index, known, hot, following)
     table = ",".join(f"[{index}]=&&L{index}-&&interpret" for index in sorted(landings & known))
