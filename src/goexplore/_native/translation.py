@@ -276,7 +276,7 @@ def _lines(code: Code, index: int, known: set[int], hot: range, following: int) 
     address, data = code.at(index)
     instruction, operand, falls, jumps = _successors(code, index)
     here = f"(bank | {address:#x})"
-    after = f"(bank | {(address + instruction.length) & 0xFFF:#x})"
+    after = f"(bank + {address + instruction.length:#x} & 0xffff)"
 
     def go(target: int | None, where: str) -> str:
         return f"goto L{target};" if target in known else f"GO({where})"
@@ -304,7 +304,7 @@ def _lines(code: Code, index: int, known: set[int], hot: range, following: int) 
     if instruction.kind == "BRANCH":
         destination = address + 2 + (operand ^ 0x80) - 0x80
         extra = 1 + ((address + 2) >> 8 != destination >> 8)
-        where = f"(bank | {destination & 0xFFF:#x})"
+        where = f"(bank + {destination & 0xFFFF:#x} & 0xffff)"
         check = f"NOT_FOR_EVER({where}) " if destination <= address else ""
         target = jumps[0] if jumps else None
         if not 0 <= destination < _VIEW:

@@ -30,6 +30,8 @@ static void play_frame(Machine *machine, uint32_t action, bool reset, bool drawi
     machine->settled = 3 * state->cycle;
     machine->run_frame(machine);
     settle(machine, ALL_OBJECTS, 3 * state->cycle);
+    if (UNLIKELY(state->cycle >= MAX_FRAME_CYCLES))
+        machine->fault |= FAULT_HANG; /* translated code looks at the time in loops only */
     /* The next frame's time begins with the line in which this one ended. */
     const int32_t lines = state->cycle / LINE_CYCLES * LINE_CYCLES;
     state->cycle -= lines;

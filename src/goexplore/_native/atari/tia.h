@@ -415,6 +415,8 @@ static ALWAYS_INLINE void write_pattern(Machine *machine, const uint32_t player,
         objects |= SET(BL);
     if (objects)
         settle(machine, objects, clock + 1);
+    if (objects & (objects - 1) && !machine->drawing)
+        collide_up_to(machine, clock + 1); /* two may appear at once: neither was there to collide before */
     state->registers[GRP0 + player] = value;
     state->old_pattern[other] = state->registers[GRP0 + other];
     if (player == 1)
@@ -470,10 +472,11 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
     const int32_t clock = 3 * cycle;
     switch (number) {
     case VBLANK:
-        if ((registers[VBLANK] ^ value) & BLANKING)
+        if ((registers[VBLANK] ^ value) & BLANKING) {
             settle(machine, ALL_OBJECTS, clock + 1);
-        if (!machine->drawing && machine->settled < clock + 1)
-            machine->settled = clock + 1; /* nothing was there to collide, or it did not count */
+            if (!machine->drawing && machine->settled < clock + 1)
+                machine->settled = clock + 1; /* nothing was there to collide, or it did not count */
+        }
         registers[VBLANK] = value;
         break;
     case COLUP0:
