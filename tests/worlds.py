@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from goexplore.archive import Archive, Branch, Findings, Offer, Standing
 from goexplore.cells import FunctionCells
-from goexplore.envs import NOWHERE, Environment, Step
+from goexplore.envs import NOWHERE, Environment, Place, Step
 from goexplore.exploration import PythonKernel, RandomRepeat, World
 from goexplore.selection import CountScore, WeightedSelection
 
@@ -64,14 +64,22 @@ def make_selection() -> WeightedSelection:
     return WeightedSelection([CountScore("times_seen", weight=1.0)])
 
 
-def offer(cell: bytes, *, score: float = 0.0, length: int = 1, offset: int = 1, number: int = -1) -> Offer:
+def offer(
+    cell: bytes,
+    *,
+    score: float = 0.0,
+    length: int = 1,
+    offset: int = 1,
+    number: int = -1,
+    place: Place = NOWHERE,
+) -> Offer:
     return Offer(
         number=number,
         cell=cell,
         offset=offset,
         standing=Standing(score, length),
         snapshot=b"state of " + cell,
-        place=NOWHERE,
+        place=place,
     )
 
 

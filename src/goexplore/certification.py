@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, zip_longest
 from typing import Any
 
 import numpy as np
@@ -63,19 +63,29 @@ class Certification:
 
 
 def plays(archives: Sequence[Archive], actions: bytes, seed: int) -> Iterator[Play]:
-    """Yield plays without end, all but one in a hundred on trajectories, deepest first, if there are any."""
+    """Yield plays without end, all but one in a hundred on trajectories if there are any."""
     trajectories = [
-        bytes(actions[action] for action in replay.actions)
-        for archive in archives
-        for replay in plan_replays(archive, range(len(archive)))
+        bytes(actions[action] for action in trajectory) for trajectory in every_room_first(archives)
     ]
-    trajectories.sort(key=len, reverse=True)
     for number in count():
         if trajectories and number % 100:
             trajectory = trajectories[number % len(trajectories)]
             yield Play(actions=trajectory, tail=_TAIL, seed=stream_state(seed, number))
         else:
             yield Play(actions=b"", tail=_RANDOM_PLAY, seed=stream_state(seed, number))
+
+
+def every_room_first(archives: Sequence[Archive]) -> list[bytes]:
+    """Return trajectories through all entries: the longest to each place, the next to each, and so on."""
+    ends: dict[Place, list[bytes]] = {}
+    for archive in archives:
+        level, room = archive.values("level"), archive.values("room")
+        for replay in plan_replays(archive, range(len(archive))):
+            end = replay.claims[-1].number
+            ends.setdefault(Place(int(level[end]), int(room[end])), []).append(replay.actions)
+    for trajectories in ends.values():
+        trajectories.sort(key=len, reverse=True)
+    return [each for turn in zip_longest(*ends.values()) for each in turn if each is not None]
 
 
 class LockStep:

@@ -24,5 +24,9 @@ class SnapshotError(GoExploreError):
     """Snapshot bytes that this environment cannot restore."""
 
 
+class EngineError(GoExploreError):
+    """A game came to something that the native engine does not emulate."""
+
+
 class WorkerError(GoExploreError):
     """A worker process that cannot be started or that failed with a Python exception."""

@@ -21,7 +21,7 @@ from goexplore.build import build_executor, build_selection, build_world
 from goexplore.cells import CellRepresentation
 from goexplore.config import SearchConfig
 from goexplore.engines import EngineWish, choose_engine, refuse_distrusted
-from goexplore.envs import rom_name
+from goexplore.envs import load_cartridge, rom_name
 from goexplore.errors import ConfigError
 from goexplore.event_file import EventFile
 from goexplore.exploration import ProcessExecutor, Search, Status
@@ -145,6 +145,8 @@ def explore(
             run = RunDirectory.create(Path(run_dir), config, choice.engine)
         stack.enter_context(run.locked())
         reporter.say(f"engine: {choice.reason}")
+        if choice.engine == "native" and not load_cartridge(rom_name(config.env.game)).translated:
+            reporter.say("no C compiler: the ROM is interpreted, which takes about twice the time")
         checkpoint = run.read_checkpoint()
         if checkpoint:
             for warning in checkpoint.warnings:

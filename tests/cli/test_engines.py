@@ -60,6 +60,14 @@ def test_stopped_and_resumed_the_archive_is_the_same(explored, start, number, tm
     assert tables(run) == tables(explored)
 
 
+def test_without_a_compiler_one_line_says_what_that_costs(explored, tmp_path):
+    environment = {**os.environ, "CC": "/nonexistent", "XDG_CACHE_HOME": str(tmp_path)}
+    result = goexplore("explore", "montezuma", "--run-dir", tmp_path / "run", *NATIVE, env=environment)
+    assert result.returncode == 0, result.stderr
+    assert "no C compiler: the ROM is interpreted" in result.stderr
+    assert tables(tmp_path / "run") == tables(explored)
+
+
 def test_a_run_goes_on_with_the_engine_that_it_has(explored):
     result = goexplore("explore", "montezuma", "--run-dir", explored, *QUICK, "--engine", "ale", "--resume")
     assert result.returncode == 2

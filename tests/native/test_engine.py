@@ -13,17 +13,18 @@ import pytest
 from goexplore import _native as native
 from goexplore._native import translation
 from goexplore._native.translation import translate, use_translation
-from goexplore.certification import LockStep, plays
-from goexplore.envs import AtariEnv, NativeAtariEnv, action_numbers
+from goexplore.certification import LockStep, every_room_first, plays
+from goexplore.envs import AtariEnv, NativeAtariEnv, Place, action_numbers
 from goexplore.envs._palette import NTSC_GREY
-from goexplore.errors import ConfigError, SnapshotError
+from goexplore.errors import ConfigError, EngineError, SnapshotError
 from goexplore.random import SplitMix64
+from tests.worlds import findings, offer, planted
 
 pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 
 GAMES = ("montezuma_revenge", "pitfall")
 VIEWS = {"montezuma_revenge": 512, "pitfall": 1}
-FIELDS = {"cycle": 140, "view": 144, "timer shift": 147, "collisions": 160, "over": 216}
+FIELDS = {"cycle": 140, "view": 144, "timer shift": 147, "collisions": 160, "over": 216, "layout": 217}
 """Where some of a state's fields are."""
 FLAGS, POSITIONS = range(136, 140), range(210, 215)
 
@@ -70,6 +71,19 @@ def test_random_play_is_the_same_frame_by_frame(game):
         game_frames += compared.game_frames
         if game_frames >= 5000:
             break
+
+
+def test_every_room_is_played_to_before_any_room_is_played_to_twice():
+    archive = planted()
+    offers = [
+        offer(b"near", offset=2, place=Place(0, 1)),
+        offer(b"far", offset=9, place=Place(0, 1)),
+        offer(b"deep", offset=3, place=Place(1, 1)),
+    ]
+    for number, each in enumerate(offers):
+        found = findings(each, actions=bytes([number]) * each.offset)
+        archive.update([archive[0]], [found], game_frame=number)
+    assert every_room_first([archive]) == [bytes([1]) * 9, bytes([2]) * 3, bytes([0]) * 2]
 
 
 def test_a_difference_is_told():
@@ -172,6 +186,7 @@ def impossible_states(game, state):
     yield changed(state, FIELDS["timer shift"], 32)
     yield changed(state, FIELDS["collisions"] + 1, 0x80)
     yield changed(state, FIELDS["over"], 2)
+    yield changed(state, FIELDS["layout"], state[FIELDS["layout"]] + 1)  # of a later version
     yield from (changed(state, flag, 2) for flag in FLAGS)
     yield from (changed(state, position, 160) for position in POSITIONS)
 
@@ -193,7 +208,7 @@ def try_out(env, state, actions):
         play(env, actions)
     except SnapshotError:
         return "refused"
-    except RuntimeError:
+    except EngineError:
         return "stopped"
     return "played"
 
@@ -209,6 +224,7 @@ def test_no_damage_to_a_single_byte_does_harm(game):
         for at, flip in itertools.product(range(len(state)), (0x01, 0x80, 0xFF))
     )
     assert outcomes["refused"] > 20
+    assert outcomes["stopped"] > 0
     assert outcomes["played"] > 300
     env.reset()
     assert play(env, actions) == expected

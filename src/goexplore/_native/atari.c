@@ -134,7 +134,14 @@ static PyObject *cartridge_sliced(CartridgeObject *self, void *closure)
     return PyBool_FromLong(self->cartridge.kind == CARTRIDGE_SLICES);
 }
 
+static PyObject *cartridge_translated(CartridgeObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(self->run_frame != interpret_frame);
+}
+
 static PyGetSetDef cartridge_properties[] = {
+    {"translated", (getter)cartridge_translated, NULL, "Whether machines run a translation of this ROM.", NULL},
     {"sliced", (getter)cartridge_sliced, NULL, "Whether banks are switched in slices of 1 kB.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

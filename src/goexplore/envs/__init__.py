@@ -3,7 +3,7 @@
 from goexplore.envs._atari import AtariEnv
 from goexplore.envs._environment import NOWHERE, Environment, Place, Step
 from goexplore.envs._games import EpisodeEnd, facts, gymnasium_id, rom_name
-from goexplore.envs._native_atari import NativeAtariEnv, action_numbers, load_cartridge
+from goexplore.envs._native_atari import NativeAtariEnv, action_numbers, explain_fault, load_cartridge
 
 __all__ = [
     "NOWHERE",
@@ -14,6 +14,7 @@ __all__ = [
     "Place",
     "Step",
     "action_numbers",
+    "explain_fault",
     "facts",
     "gymnasium_id",
     "load_cartridge",

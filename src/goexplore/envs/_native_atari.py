@@ -11,7 +11,7 @@ from goexplore import _native as native
 from goexplore.envs._environment import NOWHERE, Environment, Place, Step
 from goexplore.envs._games import EpisodeEnd, facts, rom_name
 from goexplore.envs._palette import NTSC_GREY
-from goexplore.errors import ConfigError, SnapshotError
+from goexplore.errors import ConfigError, EngineError, SnapshotError
 
 
 @cache
@@ -30,6 +30,14 @@ def load_cartridge(rom: str) -> Any:
         raise ConfigError(f"the native engine cannot play {rom!r}: use --engine ale") from error
     use_translation(cartridge, data, native.atari.MACHINE_SIZE)
     return cartridge
+
+
+def explain_fault(error: RuntimeError) -> str:
+    """Return what to tell the user when a machine refuses to go on."""
+    return (
+        f"expected code that the native engine emulates, got something else ({error}): start a new run with "
+        "--engine ale"
+    )
 
 
 @cache
@@ -75,7 +83,10 @@ class NativeAtariEnv(Environment):
         """Play one training frame."""
         machine = self._machine
         lives = machine.lives
-        reward = float(machine.play(self._actions[action], self.frame_skip))
+        try:
+            reward = float(machine.play(self._actions[action], self.frame_skip))
+        except RuntimeError as error:
+            raise EngineError(explain_fault(error)) from error
         limit = self._facts.score_limit
         if limit is not None and reward < -limit // 2:
             reward += limit  # the score counter rolled over; the points were still won

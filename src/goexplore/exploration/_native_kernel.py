@@ -4,8 +4,8 @@ from array import array
 from typing import Any
 
 from goexplore.archive import Findings, Offer, Scoreboard, Standing
-from goexplore.envs import Place
-from goexplore.errors import SnapshotError
+from goexplore.envs import Place, explain_fault
+from goexplore.errors import EngineError, SnapshotError
 from goexplore.exploration._kernel import Task
 
 
@@ -30,6 +30,8 @@ class NativeKernel:
                 start.standing.length,
                 board.memory(),
             )
+        except RuntimeError as error:
+            raise EngineError(explain_fault(error)) from error
         except ValueError as error:
             raise SnapshotError(
                 f"expected a snapshot of the native engine, got {len(start.snapshot)} bytes that are none: "

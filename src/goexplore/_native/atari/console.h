@@ -52,6 +52,7 @@ static void power_on(Machine *machine)
     State *state = &machine->state;
     memset(state, 0, sizeof *state);
     show_view(machine, machine->cartridge->power_on_view);
+    state->layout = STATE_LAYOUT;
     state->sp = 0xff;
     state->z = 1;
     state->timer_value = 25;
@@ -70,7 +71,7 @@ static bool restore_state(Machine *machine, const void *bytes, size_t size)
     if (size != sizeof state)
         return false;
     memcpy(&state, bytes, sizeof state);
-    bool possible = state.view < machine->cartridge->view_count && state.cycle >= 0 && state.cycle < LINE_CYCLES &&
+    bool possible = state.layout == STATE_LAYOUT && state.view < machine->cartridge->view_count && state.cycle >= 0 && state.cycle < LINE_CYCLES &&
                     state.timer_shift <= 10 && state.c <= 1 && state.v <= 1 && state.d <= 1 && state.i <= 1 &&
                     state.over <= 1 && state.score >= 0 && state.score < (1 << 24) &&
                     state.timer_set > -(1 << 29) && state.timer_set < LINE_CYCLES &&

@@ -52,7 +52,9 @@ enum {
 
 enum { TIA_REGISTERS = 0x2d };
 
-/* Everything that outlives a frame: a snapshot is a copy of this. */
+/* Everything that outlives a frame: a snapshot is a copy of this. Who changes it gives it another number. */
+enum { STATE_LAYOUT = 1 };
+
 typedef struct {
     uint8_t ram[128];
     /* 6507. Flags as the last result left them: negative is bit 7 of `n`, zero is `z == 0`. */
@@ -75,6 +77,7 @@ typedef struct {
     uint8_t position[5]; /* of players, missiles and ball */
     /* What ale-py would say of the game */
     uint8_t lives, over;
+    uint8_t layout; /* STATE_LAYOUT */
     int32_t score;
 } State;
 
