@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from goexplore import _native as native
 from goexplore.cells import CellRepresentation, DownscaledCells, MontezumaCells, PitfallCells
-from goexplore.config import DownscaledConfig, MontezumaConfig, PitfallConfig, SearchConfig
+from goexplore.config import AtariConfig, DownscaledConfig, MontezumaConfig, PitfallConfig, SearchConfig
 from goexplore.engines import Engine
 from goexplore.envs import AtariEnv, NativeAtariEnv, action_numbers, facts, load_cartridge, rom_name
 from goexplore.exploration import (
@@ -31,14 +31,19 @@ from goexplore.selection import (
 )
 
 
+def build_env(config: AtariConfig, engine: Engine = "ale") -> AtariEnv | NativeAtariEnv:
+    """Return a fresh environment."""
+    return (NativeAtariEnv if engine == "native" else AtariEnv)(
+        game=config.game,
+        frame_skip=config.frame_skip,
+        full_action_set=config.full_action_set,
+        episode_end=config.episode_end,
+    )
+
+
 def build_world(config: SearchConfig, engine: Engine = "ale") -> World:
     """Return a fresh world."""
-    env = (NativeAtariEnv if engine == "native" else AtariEnv)(
-        game=config.env.game,
-        frame_skip=config.env.frame_skip,
-        full_action_set=config.env.full_action_set,
-        episode_end=config.env.episode_end,
-    )
+    env = build_env(config.env, engine)
     return World(env, _build_cells(config, env))
 
 
@@ -96,7 +101,8 @@ class MakeNativeKernel:
                 score_limit=game.score_limit or 0,
                 room_address=-1 if game.room_address is None else game.room_address,
                 level_address=-1 if game.level_address is None else game.level_address,
-            )
+            ),
+            room_numbers=game.room_numbers if cells.kind == "downscaled" and game.room_address else None,
         )
 
 

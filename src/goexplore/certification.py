@@ -127,8 +127,7 @@ class LockStep:
                 wrong = int((ale.getScreen() != np.asarray(machine)).sum())
                 return self._differ(play, step, FRAME_SKIP - 1, places, f"{wrong} pixels of the screen")
             if self._facts.room_address is not None:
-                level = 0 if self._facts.level_address is None else int(ram[self._facts.level_address])
-                places.add(Place(level, int(ram[self._facts.room_address])))
+                places.add(self._facts.place(ram))
             if random.word() % _RESTORE == 0:
                 machine.restore(machine.snapshot())
         return Comparison(game_frames=(step + 1) * FRAME_SKIP, places=frozenset(places), difference=None)

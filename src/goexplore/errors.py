@@ -24,6 +24,10 @@ class SnapshotError(GoExploreError):
     """Snapshot bytes that this environment cannot restore."""
 
 
+class DemonstrationError(GoExploreError):
+    """A demonstration that is damaged, of another format, or that does not replay; or none to be had."""
+
+
 class EngineError(GoExploreError):
     """A game came to something that the native engine does not emulate."""
 

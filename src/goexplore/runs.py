@@ -8,15 +8,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
-import hashlib
 import json
-import os
-import platform
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +23,7 @@ from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Place
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
 from goexplore.exploration import Status
+from goexplore.files import file_sha256, json_sha256, sync, versions, write_json
 
 FORMAT = 1
 """Version of the run directory's format; raised when older versions of goexplore could not read it."""
@@ -69,14 +66,14 @@ class RunDirectory:
                 )
             path.mkdir(parents=True, exist_ok=True)
             run.checkpoints.mkdir(exist_ok=True)
-            _write_whole(
+            write_json(
                 path / "config.json",
                 {
                     "format": FORMAT,
                     "search": to_json(config),
                     "engine": engine,
                     "command": sys.argv,
-                    "versions": _versions(),
+                    "versions": versions(),
                 },
             )
         return run
@@ -170,18 +167,18 @@ class RunDirectory:
                 aside.mkdir()
                 files = write_archive(archive, aside, cells.columns)
                 content = {"status": dataclasses.asdict(status), "places": sorted(archive.places)}
-                sums = {file.name: _sha256(file) for file in files}
+                sums = {file.name: file_sha256(file) for file in files}
                 meta = {
                     "format": FORMAT,
                     "content": content,
-                    "sha256": {**sums, "content": _json_sha256(content)},
+                    "sha256": {**sums, "content": json_sha256(content)},
                 }
-                _write_whole(aside / "meta.json", meta)
+                write_json(aside / "meta.json", meta)
                 for file in files:
-                    _sync(file)
-                _sync(aside)
+                    sync(file)
+                sync(aside)
                 aside.rename(final)
-                _sync(self.checkpoints)
+                sync(self.checkpoints)
             except OSError:
                 shutil.rmtree(aside, ignore_errors=True)  # leave room for what is there already
                 raise
@@ -206,14 +203,23 @@ class RunDirectory:
             raise CheckpointError("; ".join(warnings) + ". No checkpoint is whole: start a new run")
         return None
 
+    def last_checkpoint(self) -> Checkpoint:
+        """Return the newest checkpoint that is whole; raise CheckpointError if none was ever written."""
+        checkpoint = self.read_checkpoint()
+        if checkpoint is None:
+            raise CheckpointError(
+                f"expected a checkpoint in {self.path}, got none: let the run go on for a while"
+            )
+        return checkpoint
+
     def _read(self, folder: Path) -> Checkpoint:
         try:
             meta = json.loads((folder / "meta.json").read_text())
             if meta["format"] != FORMAT:
                 raise CheckpointError(f"expected format {FORMAT}, got {meta['format']!r}")
             content, expected = meta["content"], meta["sha256"]
-            sums = {name: _sha256(folder / name) for name in (ARCHIVE_FILE, SEGMENTS_FILE)}
-            if {**sums, "content": _json_sha256(content)} != expected:
+            sums = {name: file_sha256(folder / name) for name in (ARCHIVE_FILE, SEGMENTS_FILE)}
+            if {**sums, "content": json_sha256(content)} != expected:
                 raise CheckpointError("expected files with the checksums in meta.json, got others")
             status = Status(**content["status"])
             places = [Place(*place) for place in content["places"]]
@@ -238,6 +244,19 @@ class RunDirectory:
         for folder in self.checkpoints.glob(".*.part"):
             shutil.rmtree(folder)
 
+    def write_verification(self, values: dict[str, Any]) -> None:
+        """Keep what a verification found, for reports."""
+        with clear_errors(self.path):
+            write_json(self.path / "verification.json", values)
+
+    def verification(self) -> dict[str, Any] | None:
+        """Return what the last verification found, if there was one."""
+        try:
+            found: dict[str, Any] = json.loads((self.path / "verification.json").read_text())
+        except (OSError, ValueError):
+            return None
+        return found
+
     def append_metrics(self, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
         with clear_errors(self.path), self.metrics.open("a") as file:
@@ -258,7 +277,7 @@ class RunDirectory:
         with clear_errors(self.path):
             aside = self.metrics.with_suffix(".part")
             aside.write_text("".join(json.dumps(line) + "\n" for line in kept))
-            _sync(aside)
+            sync(aside)
             aside.replace(self.metrics)
 
 
@@ -272,35 +291,3 @@ def clear_errors(path: Path) -> Iterator[None]:
             f"expected to write to {path}, got {error.strerror or error}: free space, change permissions or "
             "choose another --run-dir; what was saved before is whole, and --resume goes on from there"
         ) from error
-
-
-def _write_whole(file: Path, content: dict[str, Any]) -> None:
-    aside = file.with_name(file.name + ".part")
-    aside.write_text(json.dumps(content, indent=2) + "\n")
-    _sync(aside)
-    aside.replace(file)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sha256(file: Path) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _json_sha256(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _versions() -> dict[str, str]:
-    names = ("goexplore", "ale-py", "numpy", "pyarrow", "zstandard")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}

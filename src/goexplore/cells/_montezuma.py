@@ -14,12 +14,12 @@ from goexplore.cells._character import (
     neighbours,
 )
 from goexplore.cells._representation import CellKey
-from goexplore.envs import Place
+from goexplore.envs import Place, facts
 from goexplore.errors import SnapshotError
 
 FIRST_ROOM = 1
 TREASURE_ROOM = 15
-ROOM_ROWS = (range(3), range(3, 8), range(8, 15), range(15, 24))
+ROOM_ROWS = facts("montezuma_revenge").room_rows
 """The rooms of a level form a pyramid: each row is centred below the one above it."""
 ROOM_COUNT = 24
 

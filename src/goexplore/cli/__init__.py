@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from importlib import import_module
 
 _VERBS = {
     "explore": "search a game for new cells and better trajectories (Phase 1)",
     "info": "summarise a run",
+    "cells": "list a run's cells",
+    "verify": "replay trajectories or demonstrations from the initial state and compare",
+    "demos": "take demonstrations out of runs",
+    "video": "render a trajectory or a demonstration",
+    "report": "write one page about one or several runs",
+    "map": "draw the rooms and cells of a run",
     "certify": "compare the native engine with ale-py, frame by frame",
-    "verify": "replay a run's trajectories from the initial state and compare",
 }
 
 _HELP = f"""usage: goexplore VERB ...
@@ -42,21 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
     from goexplore.errors import GoExploreError
 
     try:
-        if verb == "explore":
-            from goexplore.cli._explore import run_explore
-
-            return run_explore(rest)
-        if verb == "certify":
-            from goexplore.cli._certify import run_certify
-
-            return run_certify(rest)
-        if verb == "info":
-            from goexplore.cli._info import run_info
-
-            return run_info(rest)
-        from goexplore.cli._verify import run_verify
-
-        return run_verify(rest)
+        run: Callable[[list[str]], int] = getattr(import_module(f"goexplore.cli._{verb}"), f"run_{verb}")
+        return run(rest)
     except GoExploreError as error:
         return _fail(str(error))
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.envs._environment import NOWHERE, Environment, Place, Step
+from goexplore.envs._environment import Environment, Place, Step
 from goexplore.envs._games import EpisodeEnd, facts, rom_name
 from goexplore.errors import ConfigError, SnapshotError
 
@@ -54,6 +54,7 @@ class AtariEnv(Environment):
         """The grey level of each palette index, -1 until it was seen: this environment is its own palette."""
         self.learn()
         self._initial_screen: NDArray[np.uint8] = ale.getScreen().copy()
+        self._initial_picture: NDArray[np.uint8] = ale.getScreenRGB()
         self._initial_memory = ale.getRAM().tobytes()
         self._at_start = True
 
@@ -92,11 +93,12 @@ class AtariEnv(Environment):
 
     def place(self) -> Place:
         """Return level and room as the game's memory has them, where they are known."""
-        room, level = self._facts.room_address, self._facts.level_address
-        if room is None:
-            return NOWHERE
-        ram = self._ale.getRAM()
-        return Place(0 if level is None else int(ram[level]), int(ram[room]))
+        return self._facts.place(self._ale.getRAM())
+
+    def picture(self) -> NDArray[np.uint8]:
+        """Return the screen as red, green and blue."""
+        picture: NDArray[np.uint8] = self._initial_picture if self._at_start else self._ale.getScreenRGB()
+        return picture
 
     def memory(self) -> bytes:
         """Return the game's 128 bytes of memory. Stale right after `restore`."""

@@ -2,6 +2,9 @@
 
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Place(NamedTuple):
     """Where a state lies on the game's map, for metrics, level weights and maps.
@@ -61,6 +64,13 @@ class Environment(Protocol):
     def place(self) -> Place:
         """Return the place of the current state, or `NOWHERE`. Stale right after `restore`."""
         return NOWHERE
+
+    def picture(self) -> NDArray[np.uint8] | None:
+        """Return the current state for people to look at, rows x columns x RGB, or None where there is none.
+
+        Stale right after `restore`.
+        """
+        return None
 
     def close(self) -> None:
         """Free what the simulator holds."""

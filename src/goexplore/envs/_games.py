@@ -2,10 +2,15 @@
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.envs._environment import NOWHERE, Place
 from goexplore.errors import ConfigError
 
 EpisodeEnd: TypeAlias = Literal["life-loss", "game-over"]
@@ -19,20 +24,56 @@ class Game:
     """What ends an episode of the search (paper appendix A.2)."""
 
     room_address: int | None = None
-    """RAM byte that differs between rooms: for metrics only, never for cells."""
+    """RAM byte that differs between rooms: for metrics and maps only, never for cells."""
+
+    room_numbers: bytes = bytes(range(256))
+    """The number of the room for each value of that byte."""
 
     level_address: int | None = None
-    """RAM byte with the level: for metrics only, never for cells."""
+    """RAM byte with the level: for metrics and maps only, never for cells."""
+
+    room_rows: tuple[Sequence[int], ...] = ()
+    """How the rooms of a level lie on the map: from top to bottom, each row centred."""
+
+    playfield_top: int = 0
+    """The first row of the screen that belongs to the room; above it are score and lives."""
 
     score_limit: int | None = None
     """Where the score counter starts again at 0; the emulator then reports a reward of about -score_limit."""
 
+    def place(self, memory: Sequence[int] | NDArray[np.uint8]) -> Place:
+        """Return level and room in a game's memory, where they are known."""
+        if self.room_address is None:
+            return NOWHERE
+        level = 0 if self.level_address is None else int(memory[self.level_address])
+        return Place(level, self.room_numbers[int(memory[self.room_address])])
+
+
+def _pitfall_rooms() -> bytes:
+    """Return the number of each byte's room: going right, Pitfall's shift register makes one of the last."""
+    numbers, byte = bytearray(256), 0xC4
+    for number in range(255):
+        numbers[byte] = number
+        byte = (byte << 1 | (byte >> 3 ^ byte >> 4 ^ byte >> 5 ^ byte >> 7) & 1) & 255
+    numbers[0] = 255  # no room
+    return bytes(numbers)
+
 
 GAMES: dict[str, Game] = {
     "montezuma_revenge": Game(
-        episode_end="life-loss", room_address=3, level_address=57, score_limit=1_000_000
+        episode_end="life-loss",
+        room_address=3,
+        level_address=57,
+        room_rows=(range(3), range(3, 8), range(8, 15), range(15, 24)),
+        playfield_top=50,
+        score_limit=1_000_000,
     ),
-    "pitfall": Game(room_address=1),
+    "pitfall": Game(
+        room_address=1,
+        room_numbers=_pitfall_rooms(),
+        room_rows=tuple(range(first, first + 17) for first in range(0, 255, 17)),
+        playfield_top=50,
+    ),
 }
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore import _native as native
-from goexplore.envs._environment import NOWHERE, Environment, Place, Step
+from goexplore.envs._environment import Environment, Place, Step
 from goexplore.envs._games import EpisodeEnd, facts, rom_name
-from goexplore.envs._palette import NTSC_GREY
+from goexplore.envs._palette import NTSC_GREY, NTSC_RGB
 from goexplore.errors import ConfigError, EngineError, SnapshotError
 
 
@@ -101,11 +101,11 @@ class NativeAtariEnv(Environment):
 
     def place(self) -> Place:
         """Return level and room as the game's memory has them, where they are known."""
-        room, level = self._facts.room_address, self._facts.level_address
-        if room is None:
-            return NOWHERE
-        ram = self._machine.ram
-        return Place(0 if level is None else ram[level], ram[room])
+        return self._facts.place(self._machine.ram)
+
+    def picture(self) -> NDArray[np.uint8]:
+        """Return the screen as red, green and blue."""
+        return NTSC_RGB.take(self._screen, axis=0)
 
     def snapshot(self) -> bytes:
         """Return the machine's state, as it is in memory."""

@@ -1,0 +1,91 @@
+"""goexplore demos: take demonstrations out of runs."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from goexplore.cli._progress import thousands
+from goexplore.demos import (
+    SUFFIX,
+    Cuts,
+    Rules,
+    Source,
+    Take,
+    extract,
+    read_demonstration,
+    write_demonstration,
+)
+from goexplore.envs import rom_name
+from goexplore.errors import DemonstrationError
+from goexplore.runs import clear_errors
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Arguments:
+    """Take demonstrations out of one or several runs; each is verified by replay on ale-py."""
+
+    runs: tyro.conf.Positional[tuple[Path, ...]]
+    """Run directories."""
+    out: Path
+    """Folder for the files."""
+    take: Take = "best"
+    """The best of all runs, the best of each run, or the best that differ from each other."""
+    count: int = 10
+    """How many at most, with --take different."""
+    difference: float = 0.2
+    """Share of a trajectory's training frames that must come after it parted from those taken before."""
+    highest_level: bool = False
+    """Only from the highest level of each run, which leaves out the treasure room bug (appendix A.4)."""
+    cuts: Annotated[Cuts, tyro.conf.arg(name="")] = field(default_factory=Cuts)
+    minari: str | None = None
+    """Write a Minari dataset with this name too, such as montezuma/demos-v0."""
+
+
+def run_demos(arguments: list[str]) -> int:
+    """Run the verb."""
+    chosen = tyro.cli(_Arguments, prog="goexplore demos", args=arguments)
+    if not chosen.runs:
+        raise DemonstrationError("expected at least one run directory, got none: name one")
+    if chosen.out.exists() and any(chosen.out.glob(f"*{SUFFIX}")):
+        raise DemonstrationError(
+            f"expected a folder without demonstrations, got {chosen.out}: choose another --out"
+        )
+    rules = Rules(
+        take=chosen.take,
+        count=chosen.count,
+        difference=chosen.difference,
+        highest_level=chosen.highest_level,
+        cuts=chosen.cuts,
+    )
+    sources = [Source.open(path) for path in chosen.runs]
+
+    def progress(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    demonstrations = extract(sources, rules, progress)
+    files = []
+    with clear_errors(chosen.out):
+        chosen.out.mkdir(parents=True, exist_ok=True)
+        for number, demonstration in enumerate(demonstrations):
+            file = chosen.out / f"{rom_name(demonstration.env.game)}-{number:02d}{SUFFIX}"
+            write_demonstration(demonstration, file)
+            files.append(file)
+    for file in files:
+        demonstration = read_demonstration(file)
+        print(
+            f"{file}: score {thousands(demonstration.score)} (search score) in "
+            f"{thousands(len(demonstration.actions))} training frames, level {demonstration.end.level}, room "
+            f"{demonstration.end.room}, from entry {demonstration.provenance.entry} of "
+            f"{demonstration.provenance.run}; replayed"
+        )
+    if chosen.minari is not None:
+        from goexplore.demos._minari import write_dataset
+
+        folder = write_dataset(demonstrations, chosen.minari)
+        print(f"{folder}: Minari dataset {chosen.minari}, {len(demonstrations)} episodes")
+    return 0

@@ -1,0 +1,46 @@
+"""goexplore map: the rooms of a run and the cells in them, as pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from goexplore.cli._progress import thousands
+from goexplore.demos import Source
+from goexplore.errors import ConfigError
+from goexplore.report import MEANING, Colouring, Looking, draw_levels, draw_poster, has_map
+from goexplore.runs import clear_errors
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Arguments:
+    """Draw the map of each level: a real picture of every room found, the cells over it."""
+
+    run: tyro.conf.Positional[Path]
+    """The run directory."""
+    out: Path = Path("map.png")
+    """File of the first level; others have their number added."""
+    colour: Colouring = "found"
+    """What colours the cells: times seen or chosen, probability of being chosen, score, or when found."""
+
+
+def run_map(arguments: list[str]) -> int:
+    """Run the verb."""
+    chosen = tyro.cli(_Arguments, prog="goexplore map", args=arguments)
+    source = Source.open(chosen.run)
+    looking = Looking(source.archive, source.config, source.engine)
+    if not has_map(looking):
+        raise ConfigError(
+            f"expected a game whose rooms lie on a map, got {source.config.env.game}: `goexplore report` "
+            "shows a gallery of its cells instead"
+        )
+    for level in draw_levels(looking, [chosen.colour]):
+        file = chosen.out if level.level == 0 else chosen.out.with_stem(f"{chosen.out.stem}-{level.level}")
+        title = f"{source.name}, level {level.level}: {level.rooms} rooms; {MEANING[chosen.colour]}"
+        with clear_errors(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            draw_poster(level, chosen.colour, title).save(file)
+        print(f"{file}: level {level.level}, {thousands(level.rooms)} rooms")
+    return 0

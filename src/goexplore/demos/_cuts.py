@@ -1,0 +1,80 @@
+"""Where to end a trajectory (paper sections 3.1 and 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goexplore.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cuts:
+    """Rules, applied in this order, that decide how much of a trajectory becomes a demonstration."""
+
+    until_level: int | None = None
+    """End where this level is first reached: 3 is where the paper's "level 3" is solved (section 3.1)."""
+    max_training_frames: int | None = None
+    """Keep at most so many; the paper chose among trajectories cut to 9,000 for Pitfall (section 3.2)."""
+    until_score: float | None = None
+    """End where this score is first reached."""
+    after_last_reward: bool = False
+    """End right after the last positive reward, where the Backward Algorithm begins (section 3.2)."""
+
+    def __post_init__(self) -> None:
+        for name in ("until_level", "max_training_frames"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(
+                    f"expected --{name.replace('_', '-')} to be 1 or more, got {value}: change it"
+                )
+
+    @property
+    def change_the_order(self) -> bool:
+        """Whether a trajectory that is the best uncut need not be the best when cut."""
+        return not (
+            self.until_level is None and self.max_training_frames is None and self.until_score is None
+        )
+
+    def rank_length(self, rewards: Sequence[float], levels: Sequence[int]) -> int | None:
+        """Return the training frames by whose score trajectories compete; None where one does not qualify."""
+        length = len(rewards)
+        if self.until_level is not None:
+            reached = (index for index, level in enumerate(levels) if level >= self.until_level)
+            first = next(reached, None)
+            if first is None:
+                return None
+            length = first + 1
+        if self.max_training_frames is not None:
+            length = min(length, self.max_training_frames)
+        if self.until_score is not None:
+            score = 0.0
+            for index, reward in enumerate(rewards[:length]):
+                score += reward
+                if score >= self.until_score:
+                    return index + 1
+            return None
+        return length
+
+    def final_length(self, rewards: Sequence[float], length: int) -> int | None:
+        """Return what is left of `length` in the end; None where a reward is asked for and there is none."""
+        if not self.after_last_reward:
+            return length
+        paid = [index for index, reward in enumerate(rewards[:length]) if reward > 0]
+        return paid[-1] + 1 if paid else None
+
+    def describe(self) -> tuple[str, ...]:
+        """Return the rules in words."""
+        return tuple(
+            text
+            for text, used in (
+                (f"where level {self.until_level} is first reached", self.until_level is not None),
+                (
+                    f"to {self.max_training_frames} training frames at most",
+                    self.max_training_frames is not None,
+                ),
+                (f"where a score of {self.until_score} is first reached", self.until_score is not None),
+                ("right after the last reward", self.after_last_reward),
+            )
+            if used
+        )

@@ -1,0 +1,89 @@
+"""Demonstrations as a Minari dataset, for learners that read those."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goexplore.build import build_env
+from goexplore.demos._demonstration import Demonstration
+from goexplore.envs import gymnasium_id, rom_name
+from goexplore.errors import DemonstrationError
+
+
+def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
+    """Write a dataset to where Minari keeps them, and return its folder.
+
+    Observations are whole frames, 210 x 160 RGB, one more than actions, without stacking or loss. The end of
+    a demonstration is a truncation: the game would go on. Provenance is in the metadata.
+    """
+    try:
+        import gymnasium
+        import minari
+        from minari.data_collector import EpisodeBuffer
+    except ImportError as error:
+        raise DemonstrationError(
+            "expected the package minari for --minari, got an installation without it: "
+            "pip install 'goexplore[minari]'"
+        ) from error
+    import ale_py
+
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    gymnasium.register_envs(ale_py)
+    settings = demonstrations[0].env
+    env = gymnasium.make(
+        gymnasium_id(rom_name(settings.game)),
+        frameskip=settings.frame_skip,
+        repeat_action_probability=0.0,
+        full_action_space=settings.full_action_set,
+    )
+    episodes = [EpisodeBuffer(id=number, **_episode(each)) for number, each in enumerate(demonstrations)]
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", module="minari"
+            )  # no author, no permalink: who and where is yours
+            dataset = minari.create_dataset_from_buffers(
+                name,
+                episodes,
+                env=env,
+                algorithm_name=f"Go-Explore Phase 1 (goexplore {version('goexplore')})",
+                data_format="arrow",
+                jpeg_encoding=False,
+            )
+    except ValueError as error:
+        raise DemonstrationError(f"Minari refuses {name!r}: {error}") from error
+    finally:
+        env.close()
+    dataset.storage.update_metadata(
+        {
+            "goexplore": [
+                {"score": each.score, "provenance": dataclasses.asdict(each.provenance)}
+                for each in demonstrations
+            ]
+        }
+    )
+    return Path(dataset.storage.data_path)
+
+
+def _episode(demonstration: Demonstration) -> dict[str, Any]:
+    env = build_env(demonstration.env)
+    env.reset()
+    observations = [env.picture()]
+    for action in demonstration.actions:
+        env.step(action)
+        observations.append(env.picture())
+    steps = len(demonstration.actions)
+    return {
+        "observations": np.stack(observations),
+        "actions": np.frombuffer(demonstration.actions, np.uint8).astype(np.int64),
+        "rewards": np.array(demonstration.rewards),
+        "terminations": np.zeros(steps, bool),
+        "truncations": np.arange(1, steps + 1) == steps,
+    }

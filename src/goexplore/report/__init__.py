@@ -1,0 +1,23 @@
+"""Looking at what was found: videos, maps, curves, and the page that shows them all."""
+
+from goexplore.report._looking import COLOURINGS, MEANING, Colouring, Looking
+from goexplore.report._map import LevelMap, draw_levels, draw_poster, has_map
+from goexplore.report._page import write_report
+from goexplore.report._video import Film, Moment, play_moments, show, write_video
+
+__all__ = [
+    "COLOURINGS",
+    "MEANING",
+    "Colouring",
+    "Film",
+    "LevelMap",
+    "Looking",
+    "Moment",
+    "draw_levels",
+    "draw_poster",
+    "has_map",
+    "play_moments",
+    "show",
+    "write_report",
+    "write_video",
+]

@@ -1,0 +1,138 @@
+"""An archive as people look at it: what its entries look like, and numbers to colour them by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.archive import Archive, Update
+from goexplore.build import build_selection, build_world
+from goexplore.config import DownscaledConfig, SearchConfig
+from goexplore.engines import Engine
+from goexplore.envs import Place
+from goexplore.exploration import World
+from goexplore.selection import WeightedSelection
+
+Colouring: TypeAlias = Literal["seen", "chosen", "probability", "score", "found"]
+COLOURINGS: tuple[Colouring, ...] = get_args(Colouring)
+
+MEANING: dict[Colouring, str] = {
+    "seen": "explorations that passed through",
+    "chosen": "times chosen since the last improvement",
+    "probability": "probability of being chosen next",
+    "score": "best search score",
+    "found": "million game frames until found",
+}
+_TOGETHER: dict[Colouring, Callable[[NDArray[np.float64]], float]] = {
+    "seen": np.sum,
+    "chosen": np.sum,
+    "probability": np.sum,
+    "score": np.max,
+    "found": np.min,
+}
+"""What stands for several entries at one spot."""
+
+_TRIES = 4
+"""Pictures of a room to choose from."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where entries are drawn together: a part of a room's picture, or all of it."""
+
+    place: Place
+    top: int = 0
+    bottom: int = 210
+    left: int = 0
+    right: int = 160
+
+
+class Looking:
+    """One archive, with what is needed to draw it."""
+
+    def __init__(self, archive: Archive, config: SearchConfig, engine: Engine) -> None:
+        self.archive, self.config = archive, config
+        self._engine: Engine = engine
+
+    @cached_property
+    def world(self) -> World:
+        """A world in which the archive's snapshots can be restored."""
+        return build_world(self.config, self._engine)
+
+    def values(self, colouring: Colouring) -> NDArray[np.float64]:
+        """Return a number for each entry."""
+        if colouring == "probability":
+            return self._probabilities
+        columns = {
+            "seen": "times_seen",
+            "chosen": "times_chosen",
+            "score": "score",
+            "found": "found_at_game_frame",
+        }
+        values = self.archive.values(columns[colouring]).astype(np.float64)
+        return values / 1e6 if colouring == "found" else values
+
+    @cached_property
+    def _probabilities(self) -> NDArray[np.float64]:
+        selection = build_selection(self.config)
+        if not isinstance(selection, WeightedSelection):
+            return np.full(len(self.archive), 1 / len(self.archive))
+        everything = Update(added=range(len(self.archive)), touched=set(range(len(self.archive))))
+        selection.refresh(self.archive, everything)
+        return selection.probabilities()
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """The place of each entry."""
+        levels, rooms = self.archive.values("level").tolist(), self.archive.values("room").tolist()
+        return [Place(level, room) for level, room in zip(levels, rooms, strict=True)]
+
+    @cached_property
+    def spots(self) -> dict[Spot, list[int]]:
+        """Entries by where they are drawn."""
+        together: dict[Spot, list[int]] = {}
+        size = self.config.cells
+        if isinstance(size, DownscaledConfig):
+            for entry, place in enumerate(self.places):
+                together.setdefault(Spot(place), []).append(entry)
+            return together
+        columns = self.world.cells.columns([self.archive.cell(entry) for entry in range(len(self.archive))])
+        # Positions count the screen's columns twice.
+        edges_x = (np.arange(columns["x"].max() + 2) * size.cell_width // 2).tolist()
+        edges_y = (np.arange(columns["y"].max() + 2) * size.cell_height).tolist()
+        positions = zip(columns["x"].tolist(), columns["y"].tolist(), strict=True)
+        for entry, (x, y) in enumerate(positions):
+            spot = Spot(self.places[entry], edges_y[y], edges_y[y + 1], edges_x[x], edges_x[x + 1])
+            together.setdefault(spot, []).append(entry)
+        return together
+
+    def spot_values(self, colouring: Colouring) -> dict[Spot, float]:
+        """Return a number for each spot."""
+        values, combine = self.values(colouring), _TOGETHER[colouring]
+        return {spot: float(combine(values[entries])) for spot, entries in self.spots.items()}
+
+    def photograph(self, entries: Iterable[int]) -> NDArray[np.uint8] | None:
+        """Return the most colourful picture of a few of these entries, or None where there is none.
+
+        A restored emulator has no picture until it has played on: one training frame, with the joystick let
+        go. Where that leads elsewhere, there is no picture of that entry.
+        """
+        pictures: list[NDArray[np.uint8]] = []
+        for entry in entries:
+            self.world.restore(self.archive[entry].snapshot)
+            arrival = self.world.step(0)
+            picture = self.world.env.picture()
+            if arrival.cell is not None and self.world.place() == self.places[entry] and picture is not None:
+                pictures.append(picture.copy())
+            if len(pictures) == _TRIES:
+                break
+        return max(pictures, key=_colours, default=None)
+
+
+def _colours(picture: NDArray[np.uint8]) -> int:
+    return len(np.unique(picture.reshape(-1, 3), axis=0))

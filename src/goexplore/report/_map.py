@@ -1,0 +1,199 @@
+"""Maps of rooms: a real picture of each, and over it the cells that were found, coloured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from goexplore.envs import Place, facts, rom_name
+from goexplore.report._looking import MEANING, Colouring, Looking, Spot
+
+_UNKNOWN = (38, 40, 46)
+"""Where a room is that was not found."""
+_BETWEEN = 2
+"""Pixels between rooms."""
+_OPACITY = 165
+
+Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """Cells as a transparent picture over the rooms."""
+
+    pixels: Pixels
+    """RGB and opacity."""
+    low: float
+    high: float
+    logarithmic: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelMap:
+    """One level."""
+
+    level: int
+    rooms: int
+    """Found."""
+    pixels: Pixels
+    layers: dict[Colouring, Layer]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width as it should be shown: a pixel of the game is wider than high."""
+        height, width = self.pixels.shape[:2]
+        return height, width * 7 // 4
+
+
+def has_map(looking: Looking) -> bool:
+    """Whether the game's rooms lie on a map."""
+    return bool(facts(rom_name(looking.config.env.game)).room_rows)
+
+
+def draw_levels(looking: Looking, colourings: Sequence[Colouring]) -> Iterator[LevelMap]:
+    """Yield the map of each level that was reached."""
+    game = facts(rom_name(looking.config.env.game))
+    tile_height = 210 - game.playfield_top
+    tiles = _Tiles(game.room_rows, tile_height)
+    seen = looking.values("seen")
+    entries_at: dict[Place, list[int]] = {}
+    for entry, place in enumerate(looking.places):
+        entries_at.setdefault(place, []).append(entry)
+    colours = {colouring: _colour(looking, colouring) for colouring in colourings}
+    for level in sorted({place.level for place in entries_at}):
+        pixels = tiles.empty()
+        rooms = 0
+        for room in tiles.rooms:
+            entries = entries_at.get(Place(level, room), [])
+            if entries:
+                rooms += 1
+                picture = looking.photograph(sorted(entries, key=lambda entry: -seen[entry]))
+                if picture is not None:
+                    tiles.put(pixels, room, picture[game.playfield_top :])
+        layers = {
+            colouring: Layer(
+                pixels=_overlay(tiles, level, coloured.of),
+                low=coloured.low,
+                high=coloured.high,
+                logarithmic=coloured.logarithmic,
+            )
+            for colouring, coloured in colours.items()
+        }
+        yield LevelMap(level=level, rooms=rooms, pixels=pixels, layers=layers)
+
+
+class _Tiles:
+    """Where each room is drawn."""
+
+    def __init__(self, rows: Sequence[Sequence[int]], height: int) -> None:
+        self._height, self._width = height, 160
+        columns = max(len(row) for row in rows)
+        self.shape = (
+            len(rows) * (height + _BETWEEN) - _BETWEEN,
+            columns * (self._width + _BETWEEN) - _BETWEEN,
+        )
+        self._corner = {
+            room: (
+                down * (height + _BETWEEN),
+                (self._width + _BETWEEN) * (columns - len(row)) // 2 + right * (self._width + _BETWEEN),
+            )
+            for down, row in enumerate(rows)
+            for right, room in enumerate(row)
+        }
+
+    @property
+    def rooms(self) -> Sequence[int]:
+        return list(self._corner)
+
+    def empty(self) -> Pixels:
+        pixels = np.zeros((*self.shape, 4), np.uint8)
+        for room in self._corner:
+            self.put(pixels, room, np.array(_UNKNOWN, np.uint8))
+        return pixels
+
+    def put(self, pixels: Pixels, room: int, picture: Pixels) -> None:
+        area = self.area(pixels, room)
+        area[..., :3] = picture
+        area[..., 3] = 255
+
+    def area(self, pixels: Pixels, room: int) -> Pixels:
+        """Return the part of the map that shows a room."""
+        top, left = self._corner[room]
+        return pixels[top : top + self._height, left : left + self._width]
+
+
+@dataclass(frozen=True)
+class _Coloured:
+    of: dict[Spot, tuple[int, ...]]
+    low: float
+    high: float
+    logarithmic: bool
+
+
+def _colour(looking: Looking, colouring: Colouring) -> _Coloured:
+    """Return a colour for each spot; counts and probabilities are shown on a logarithmic scale."""
+    values = looking.spot_values(colouring)
+    numbers = np.array(list(values.values()))
+    logarithmic = colouring in ("seen", "chosen", "probability")
+    low, high = float(numbers.min()), float(numbers.max())
+    scaled = _scale(numbers, low, high, logarithmic)
+    colours = (gradient()[(255 * scaled).astype(int)]).tolist()
+    return _Coloured(dict(zip(values, map(tuple, colours), strict=True)), low, high, logarithmic)
+
+
+def _scale(values: NDArray[np.float64], low: float, high: float, logarithmic: bool) -> NDArray[np.float64]:
+    if logarithmic:
+        least = values[values > 0].min(initial=high or 1.0)
+        values = np.log(np.maximum(values, least))
+        low, high = float(values.min()), float(values.max())
+    return np.zeros_like(values) if high <= low else (values - low) / (high - low)
+
+
+def _overlay(tiles: _Tiles, level: int, colours: dict[Spot, tuple[int, ...]]) -> Pixels:
+    pixels = np.zeros((*tiles.shape, 4), np.uint8)
+    known = set(tiles.rooms)
+    for spot, colour in colours.items():
+        if spot.place.level == level and spot.place.room in known:
+            # The last row and column of a cell stay free, so that cells are seen apart.
+            area = tiles.area(pixels, spot.place.room)
+            area[spot.top : spot.bottom - 1, spot.left : spot.right - 1] = (*colour, _OPACITY)
+    return pixels
+
+
+@cache
+def gradient() -> Pixels:
+    """Return the 256 colours from low to high."""
+    import matplotlib
+
+    colours: Pixels = (matplotlib.colormaps["viridis"](range(256))[:, :3] * 255).astype(np.uint8)
+    return colours
+
+
+def tick(value: float) -> str:
+    """Return a number as it is written at the end of a scale."""
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2g}"
+
+
+def draw_poster(level: LevelMap, colouring: Colouring, title: str) -> Image.Image:
+    """Return a map as one picture with a title and a scale."""
+    layer = level.layers[colouring]
+    height, width = level.shape
+    shown = Image.new("RGB", (width, height + 64), (255, 255, 255))
+    for pixels in (level.pixels, layer.pixels):
+        scaled = Image.fromarray(pixels).resize((width, height), Image.Resampling.NEAREST)
+        shown.paste(scaled, (0, 32), scaled)
+    draw = ImageDraw.Draw(shown)
+    font = ImageFont.load_default(18)
+    draw.text((4, 4), title, fill=(0, 0, 0), font=font)
+    bar = Image.fromarray(np.repeat(gradient()[None], 14, axis=0))
+    shown.paste(bar, (4, height + 42))
+    text = f"{tick(layer.low)} to {tick(layer.high)} {MEANING[colouring]}"
+    draw.text(
+        (270, height + 37), text + (", logarithmic" if layer.logarithmic else ""), fill=(0, 0, 0), font=font
+    )
+    return shown
