@@ -6,6 +6,8 @@ import ast
 import difflib
 import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -35,22 +37,18 @@ def where(text: str, columns: Sequence[str]) -> pc.Expression:
 def _condition(node: ast.expr, columns: Sequence[str]) -> Any:
     if isinstance(node, ast.BoolOp):
         parts = [_condition(value, columns) for value in node.values]
-        combine = operator.and_ if isinstance(node.op, ast.And) else operator.or_
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = combine(whole, part)
-        return whole
+        return reduce(operator.and_ if isinstance(node.op, ast.And) else operator.or_, parts)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return ~_condition(node.operand, columns)
     if isinstance(node, ast.Compare):
+        if not {type(compare) for compare in node.ops} <= _COMPARISONS.keys():
+            raise ConfigError(f"expected ==, !=, <, <=, > or >=, got {ast.unparse(node)!r}: {_EXAMPLE}")
         values = [_value(each, columns) for each in (node.left, *node.comparators)]
-        whole = None
-        for left, compare, right in zip(values, node.ops, values[1:], strict=False):
-            if type(compare) not in _COMPARISONS:
-                raise ConfigError(f"expected ==, !=, <, <=, > or >=, got {ast.unparse(node)!r}: {_EXAMPLE}")
-            part = _COMPARISONS[type(compare)](left, right)
-            whole = part if whole is None else whole & part
-        return whole
+        parts = [
+            _COMPARISONS[type(compare)](left, right)
+            for compare, (left, right) in zip(node.ops, pairwise(values), strict=True)
+        ]
+        return reduce(operator.and_, parts)
     raise ConfigError(f"expected comparisons, and, or, not; got {ast.unparse(node)!r}: {_EXAMPLE}")
 
 

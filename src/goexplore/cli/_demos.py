@@ -39,6 +39,8 @@ class _Arguments:
     """How many at most, with --take different."""
     difference: float = 0.2
     """Share of a trajectory's training frames that must come after it parted from those taken before."""
+    cell: str | None = None
+    """Only the trajectory to this entry: its number, or its cell in hexadecimal (see `goexplore cells`)."""
     highest_level: bool = False
     """Only from the highest level of each run, which leaves out the treasure room bug (appendix A.4)."""
     cuts: Annotated[Cuts, tyro.conf.arg(name="")] = field(default_factory=Cuts)
@@ -59,6 +61,7 @@ def run_demos(arguments: list[str]) -> int:
         take=chosen.take,
         count=chosen.count,
         difference=chosen.difference,
+        cell=chosen.cell,
         highest_level=chosen.highest_level,
         cuts=chosen.cuts,
     )

@@ -41,9 +41,10 @@ def run_video(arguments: list[str]) -> int:
     chosen = tyro.cli(_Arguments, prog="goexplore video", args=arguments)
     if Path(chosen.source).is_dir():
         source = Source.open(Path(chosen.source))
-        entry = source.archive[_entry(source, chosen.cell)]
+        archive = source.archive
+        entry = archive[archive.best if chosen.cell is None else source.find(chosen.cell)]
         env, score = source.config.env, entry.standing.score
-        actions = source.archive.trajectory(entry.number)
+        actions = archive.trajectory(entry.number)
     else:
         if chosen.cell is not None:
             raise ConfigError("expected a run for --cell, got a demonstration: omit one of them")
@@ -63,17 +64,3 @@ def run_video(arguments: list[str]) -> int:
         f"search score {thousands(score)}"
     )
     return 0
-
-
-def _entry(source: Source, cell: str | None) -> int:
-    if cell is None:
-        return source.archive.best
-    if cell.isdigit() and int(cell) < len(source.archive):
-        return int(cell)
-    for entry in source.archive:
-        if entry.cell.hex() == cell.lower():
-            return entry.number
-    raise ConfigError(
-        f"expected an entry's number below {len(source.archive)} or a cell in hexadecimal, got {cell!r}: "
-        "see `goexplore cells`"
-    )

@@ -52,8 +52,8 @@ class Demonstration:
     """One per training frame."""
     end: Place
     """Where it ends."""
-    screens: str
-    """SHA-256 of the observations after all training frames, one after the other."""
+    trace: str
+    """SHA-256 of every action and the observation that it led to."""
     provenance: Provenance
     versions: dict[str, str] = field(default_factory=versions)
 
@@ -77,7 +77,7 @@ def write_demonstration(demonstration: Demonstration, file: Path) -> None:
         "actions": base64.b64encode(zlib.compress(demonstration.actions, 9)).decode(),
         "rewards": [[index, reward] for index, reward in enumerate(demonstration.rewards) if reward],
         "end": {"level": demonstration.end.level, "room": demonstration.end.room},
-        "screens": demonstration.screens,
+        "trace": demonstration.trace,
         "provenance": dataclasses.asdict(demonstration.provenance),
         "versions": demonstration.versions,
     }
@@ -115,7 +115,7 @@ def parse_demonstration(file: Path) -> Demonstration:
         )
     try:
         return _from_json(content or {})
-    except (KeyError, TypeError, ValueError, zlib.error, binascii.Error, ConfigError) as error:
+    except (LookupError, TypeError, ValueError, zlib.error, binascii.Error, ConfigError) as error:
         raise DemonstrationError(
             f"expected the fields of a demonstration in {file}, got {error!r}: make it anew"
         ) from error
@@ -136,7 +136,7 @@ def _from_json(content: dict[str, Any]) -> Demonstration:
         actions=actions,
         rewards=tuple(rewards),
         end=Place(**content["end"]),
-        screens=content["screens"],
+        trace=content["trace"],
         provenance=Provenance(**{**provenance, "cuts": tuple(provenance["cuts"])}),
         versions=content["versions"],
     )

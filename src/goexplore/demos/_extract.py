@@ -43,6 +43,18 @@ class Source:
             game_frames=checkpoint.status.game_frames,
         )
 
+    def find(self, cell: str) -> int:
+        """Return the entry that a user means: by its number, or by its cell in hexadecimal."""
+        if cell.isdigit() and int(cell) < len(self.archive):
+            return int(cell)
+        for entry in self.archive:
+            if entry.cell.hex() == cell.lower():
+                return entry.number
+        raise ConfigError(
+            f"expected an entry's number below {len(self.archive)} or a cell in hexadecimal, got {cell!r}: "
+            "see `goexplore cells`"
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
@@ -54,6 +66,8 @@ class Rules:
     """How many at most, where several are taken that differ."""
     difference: float = 0.2
     """Of a trajectory's training frames, the share that must come after it parted from those taken before."""
+    cell: str | None = None
+    """Only the trajectory to this entry: its number, or its cell in hexadecimal."""
     highest_level: bool = False
     """Only trajectories that end on the highest level of their run: this leaves out those that stay in the
     treasure room for ever (appendix A.4)."""
@@ -106,7 +120,7 @@ def extract(
 
 def _candidates(source: Source, rules: Rules) -> list[_Candidate]:
     archive = source.archive
-    entries = list(range(len(archive)))
+    entries = list(range(len(archive))) if rules.cell is None else [source.find(rules.cell)]
     if rules.highest_level:
         levels = archive.values("level").tolist()
         entries = [entry for entry in entries if levels[entry] == max(levels)]
@@ -155,7 +169,7 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
         actions=candidate.actions,
         rewards=recording.rewards,
         end=recording.end,
-        screens=recording.screens,
+        trace=recording.trace,
         provenance=Provenance(
             run=source.name,
             seed=source.config.seed,

@@ -24,8 +24,8 @@ class Recording:
 
     rewards: tuple[float, ...]
     end: Place
-    screens: str
-    """SHA-256 of all observations."""
+    trace: str
+    """SHA-256 of every action and the observation that it led to."""
 
 
 def record(env: Environment, actions: bytes) -> Recording:
@@ -41,13 +41,13 @@ def record(env: Environment, actions: bytes) -> Recording:
             )
         reward, ended = env.step(action)
         rewards.append(reward)
-        digest.update(np.ascontiguousarray(env.observation()).tobytes())
+        digest.update(bytes([action]) + np.ascontiguousarray(env.observation()).tobytes())
         if ended and position + 1 < len(actions):
             raise DemonstrationError(
                 f"expected an episode of {len(actions)} training frames, got one that ends after "
                 f"{position + 1}"
             )
-    return Recording(rewards=tuple(rewards), end=env.place(), screens=digest.hexdigest())
+    return Recording(rewards=tuple(rewards), end=env.place(), trace=digest.hexdigest())
 
 
 def read_demonstration(file: Path) -> Demonstration:
@@ -68,10 +68,10 @@ def verify_demonstration(demonstration: Demonstration) -> None:
                 f"expected a reward of {expected:g} at training frame {position} of {name}, got {reward:g}: "
                 "the demonstration is not what the game plays; make it anew"
             )
-    if found.screens != demonstration.screens or found.end != demonstration.end:
+    if found.trace != demonstration.trace or found.end != demonstration.end:
         raise DemonstrationError(
-            f"expected the screens that the demonstration was made with, got others from {name}: an action "
-            "was changed, or the emulator is another one; make it anew"
+            f"expected the actions and screens that the demonstration was made with, got others from {name}: "
+            "an action was changed, or the emulator is another one; make it anew"
         )
 
 

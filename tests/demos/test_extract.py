@@ -1,0 +1,196 @@
+"""Which trajectories become demonstrations, in a toy game."""
+
+import dataclasses
+
+import pytest
+
+from goexplore.demos import Cuts, Rules, Source, _extract, extract, survey
+from goexplore.demos._replay import shared_length
+from goexplore.envs import Environment, Place, Step
+from goexplore.errors import ConfigError, DemonstrationError
+from goexplore.presets import preset
+from tests.worlds import findings, offer, planted
+
+
+class Ladder(Environment):
+    """Action 1 pays a point, 2 costs one, 3 climbs to the next level, 0 does nothing."""
+
+    action_count = 4
+
+    def __init__(self, *_):
+        self.steps = 0
+        self.reset()
+
+    def reset(self):
+        self.level = 0
+
+    def step(self, action):
+        self.steps += 1
+        self.level += action == 3
+        return Step(reward=float({1: 1, 2: -1}.get(action, 0)), ended=False)
+
+    def observation(self):
+        return self.level
+
+    def snapshot(self):
+        return bytes([self.level])
+
+    def restore(self, snapshot):
+        (self.level,) = snapshot
+
+    def place(self):
+        return Place(self.level, 0)
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch):
+    monkeypatch.setattr(_extract, "build_env", Ladder)
+
+
+def source(*trajectories, name="run", seed=0):
+    """A run that found these trajectories, all from the initial state."""
+    archive = planted()
+    for number, actions in enumerate(trajectories):
+        actions = bytes(actions)
+        end = Ladder()
+        score = sum(end.step(action).reward for action in actions)
+        found = offer(
+            b"%d" % number, score=score, length=len(actions), offset=len(actions), place=end.place()
+        )
+        archive.update([archive[0]], [findings(found, actions=actions)], game_frame=number)
+    config = dataclasses.replace(preset("montezuma"), seed=seed)
+    return Source(name=name, config=config, engine="ale", archive=archive, game_frames=1000)
+
+
+def taken(*sources, **rules):
+    cuts = {name: rules.pop(name) for name in list(rules) if hasattr(Cuts, name)}
+    return [list(each.actions) for each in extract(sources, Rules(**rules, cuts=Cuts(**cuts)))]
+
+
+def test_the_best_is_the_one_with_the_highest_score():
+    assert taken(source([0, 1], [1, 1, 0], [1, 2, 2])) == [[1, 1, 0]]
+
+
+def test_of_equal_scores_the_shorter_one_is_the_best_then_the_first():
+    assert taken(source([0, 0, 1], [0, 1], [1, 0])) == [[0, 1]]
+    assert taken(source([0, 1], name="a"), source([1], name="b")) == [[1]]
+    (demonstration,) = extract([source([0, 1], name="a"), source([1, 0], name="b")], Rules())
+    assert demonstration.provenance.run == "a"
+
+
+def test_each_run_gives_its_best():
+    one, other = source([1], [1, 1], name="a"), source([0, 1], name="b")
+    assert taken(one, other, take="per-run") == [[1, 1], [0, 1]]
+
+
+def test_the_best_that_differ_leave_out_what_shares_most_of_its_way_with_a_better_one():
+    long = [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]
+    alike = [*long[:9], 0]
+    half = [*long[:5], 1, 1, 0, 0, 0]
+    found = source(long, alike, half)
+    assert taken(found, take="different") == [long, half]
+    assert taken(found, take="different", difference=0.05) == [long, alike, half]
+    assert taken(found, take="different", count=1) == [long]
+
+
+def test_the_same_trajectory_is_never_taken_twice():
+    assert taken(source([0, 1, 0], [0, 1, 3]), take="different", difference=0, after_last_reward=True) == [
+        [0, 1]
+    ]
+
+
+def test_only_from_the_highest_level_of_each_run():
+    cursed = [1, 1, 1, 1]
+    assert taken(source(cursed, [1, 3])) == [cursed]
+    assert taken(source(cursed, [1, 3]), highest_level=True) == [[1, 3]]
+
+
+def test_cut_to_a_length_another_trajectory_may_be_the_best():
+    slow, quick = [0, 0, 0, 1, 1, 1], [1, 1, 0, 2, 2, 0]
+    assert taken(source(slow, quick)) == [slow]
+    assert taken(source(slow, quick), max_training_frames=3) == [[1, 1, 0]]
+    assert taken(source(slow, quick), max_training_frames=3, after_last_reward=True) == [[1, 1]]
+
+
+def test_cut_where_a_level_is_completed_the_score_until_there_counts():
+    rich_later, rich_now = [3, 1, 1, 1], [1, 3]
+    assert taken(source(rich_later, rich_now), until_level=1) == [[1, 3]]
+
+
+def test_one_cell_can_be_asked_for():
+    found = source([1, 1], [0, 1])
+    assert taken(found, cell="2") == [[0, 1]]
+    assert taken(found, cell=b"1".hex()) == [[0, 1]]
+    with pytest.raises(ConfigError, match="expected an entry's number below 3 or a cell"):
+        taken(found, cell="9")
+
+
+@pytest.mark.parametrize(
+    ("rules", "wish"),
+    [
+        ({"until_level": 7}, "where level 7 is first reached"),
+        ({"until_score": 9.0}, "where a score of 9.0 is first reached"),
+        ({"after_last_reward": True}, "right after the last reward"),
+    ],
+)
+def test_where_nothing_qualifies_the_message_says_what_was_wanted(rules, wish):
+    with pytest.raises(DemonstrationError, match=f"that can be cut {wish}, got none from 1 runs"):
+        taken(source([0, 0], [2]), **rules)
+
+
+def test_a_run_that_found_nothing_gives_no_demonstration():
+    with pytest.raises(DemonstrationError, match="of at least one training frame, got none"):
+        taken(source())
+
+
+def test_runs_of_different_games_do_not_mix():
+    other = source([1])
+    other = Source(name="other", config=preset("pitfall"), engine="ale", archive=other.archive, game_frames=1)
+    with pytest.raises(ConfigError, match="expected runs of one game"):
+        taken(source([1]), other)
+
+
+def test_a_demonstration_knows_where_it_comes_from():
+    (demonstration,) = extract([source([0, 1, 1], name="deep", seed=7)], Rules(cuts=Cuts(until_score=1)))
+    origin = demonstration.provenance
+    assert (origin.run, origin.seed, origin.entry, origin.cell) == ("deep", 7, 1, b"0".hex())
+    assert origin.cuts == ("where a score of 1 is first reached",)
+    assert (demonstration.score, demonstration.rewards) == (1.0, (0.0, 1.0))
+
+
+@pytest.mark.parametrize(("count", "name"), [(0, "count"), (-1, "count")])
+def test_a_count_below_one_is_refused(count, name):
+    with pytest.raises(ConfigError, match=f"expected --{name} to be 1 or more"):
+        Rules(count=count)
+
+
+# ---- surveys ----------------------------------------------------------------------------------------------
+
+
+def test_a_survey_tells_what_each_trajectory_brings():
+    trajectories = [bytes([1, 3, 1]), bytes([1, 3]), bytes([1, 2, 2]), b"", bytes([1, 3, 1, 1])]
+    found = {
+        number: (list(each.rewards), list(each.levels)) for number, each in survey(Ladder(), trajectories)
+    }
+    assert found == {
+        0: ([1, 0, 1], [0, 1, 1]),
+        1: ([1, 0], [0, 1]),
+        2: ([1, -1, -1], [0, 0, 0]),
+        3: ([], []),
+        4: ([1, 0, 1, 1], [0, 1, 1, 1]),
+    }
+
+
+def test_what_trajectories_share_is_played_once():
+    trunk = bytes(1000)
+    env = Ladder()
+    found = dict(survey(env, [trunk + bytes([tip]) for tip in (1, 2, 3)]))
+    assert len(found) == 3
+    assert env.steps <= 1000 + 3 * 101
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"), [(b"", b"", 0), (b"", b"a", 0), (b"ab", b"abc", 2), (b"abc", b"abd", 2)]
+)
+def test_how_much_two_trajectories_share(one, other, shared):
+    assert shared_length(one, other) == shared_length(other, one) == shared
