@@ -1,0 +1,107 @@
+"""From a run to demonstrations, videos and a page, as a user does it on the command line."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from tests.cli.test_cli import goexplore
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    run = tmp_path_factory.mktemp("looking") / "run"
+    result = goexplore(
+        "explore", "montezuma-2021", "--run-dir", run, "--game-frames", "40K", "--engine", "ale"
+    )
+    assert result.returncode == 0, result.stderr
+    return run
+
+
+def test_the_whole_chain(run, tmp_path):
+    """Each step is one command; each says what it wrote."""
+    result = goexplore("demos", run, "--out", tmp_path / "demos", "--cell", "5")
+    assert result.returncode == 0, result.stderr
+    (demo,) = (tmp_path / "demos").iterdir()
+    assert f"{demo}: score 0 (search score)" in result.stdout
+    result = goexplore("verify", demo)
+    assert result.returncode == 0, result.stderr
+    assert "all rewards and screens as it says" in result.stdout
+    for source, name in ((demo, "demo.gif"), (run, "best.mp4")):
+        result = goexplore("video", source, "--out", tmp_path / name, "--scale", "1")
+        assert result.returncode == 0, result.stderr
+        assert (tmp_path / name).stat().st_size > 1000
+    assert goexplore("verify", run, "--sample", "5").returncode == 0
+    result = goexplore("report", run)
+    assert result.returncode == 0, result.stderr
+    assert f"{run}/report.html" in result.stdout
+    assert "5 of " in (run / "report.html").read_text()
+    result = goexplore("map", run, "--out", tmp_path / "map.png", "--colour", "seen")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "map.png").stat().st_size > 1000
+
+
+def test_cells_are_listed(run):
+    result = goexplore("cells", run, "--where", "room == 1 and length > 3", "--sort", "length", "--csv")
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert 1 < len(rows) <= 20
+    assert all(row["room"] == "1" and int(row["length"]) > 3 for row in rows)
+    assert [int(row["length"]) for row in rows] == sorted(int(row["length"]) for row in rows)
+    shown = goexplore("cells", run, "--limit", "3").stdout
+    assert "3 of " in shown
+    assert "times_seen" in shown
+
+
+def test_demonstrations_are_not_overwritten(run, tmp_path):
+    arguments = ["demos", run, "--out", tmp_path, "--cell", "3"]
+    assert goexplore(*arguments).returncode == 0
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    result = goexplore(*arguments)
+    assert result.returncode == 2
+    assert "expected a folder without demonstrations" in result.stderr
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
+    assert goexplore("demos", run, "--out", tmp_path, "--cell", "3").returncode == 0
+    (demo,) = tmp_path.iterdir()
+    written = json.loads(demo.read_text())
+    written["content"]["training_frames"] += 1
+    demo.write_text(json.dumps(written))
+    for arguments in (["verify", demo], ["video", demo, "--out", tmp_path / "a.mp4"]):
+        result = goexplore(*arguments)
+        assert result.returncode == 2
+        assert "expected the content that the checksum" in result.stderr
+    assert not (tmp_path / "a.mp4").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["demos", "--out", "x"], "expected at least one run directory"),
+        (
+            ["demos", "RUN", "--out", "x", "--until-score", "1e9"],
+            "expected a trajectory that can be cut where",
+        ),
+        (["demos", "RUN", "--out", "x", "--count", "0"], "expected --count to be 1 or more"),
+        (["demos", "nowhere", "--out", "x"], "expected a run directory with a config.json"),
+        (["video", "nothing"], "expected a demonstration's file or a sample"),
+        (["video", "RUN", "--out", "a.avi"], "that ends in .mp4 or .gif"),
+        (["video", "RUN", "--cell", "999999"], "expected an entry's number below"),
+        (["video", "montezuma-first-key-00", "--cell", "1"], "expected a run for --cell"),
+        (["report"], "expected at least one run directory"),
+        (["verify"], "expected a run directory or demonstrations"),
+        (["verify", "RUN", "RUN"], "expected one run at a time"),
+        (["cells", "RUN", "--where", "rooom == 1"], "Did you mean room?"),
+        (["cells", "RUN", "--limit", "-1"], "expected --limit to be 0 or more"),
+    ],
+)
+def test_mistakes_are_one_clear_line(run, arguments, message, tmp_path):
+    arguments = [str(run) if each == "RUN" else each for each in arguments]
+    result = goexplore(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].startswith("goexplore: ")
+    assert message in result.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,110 @@
+"""Maps and galleries of real runs."""
+
+import numpy as np
+import pytest
+
+from goexplore.build import build_env
+from goexplore.demos import Source
+from goexplore.envs import Place, facts
+from goexplore.presets import preset
+from goexplore.report import COLOURINGS, Looking, draw_levels, draw_poster, has_map
+from goexplore.report._gallery import draw_tree, gallery
+from goexplore.report._map import _scale
+
+
+def look(run):
+    source = Source.open(run)
+    return Looking(source.archive, source.config, source.engine)
+
+
+def test_every_room_of_a_map_has_one_place():
+    for game in ("montezuma_revenge", "pitfall"):
+        rooms = [room for row in facts(game).room_rows for room in row]
+        assert sorted(rooms) == list(range(len(rooms)))
+    assert [len(row) for row in facts("montezuma_revenge").room_rows] == [3, 5, 7, 9]
+    assert sum(len(row) for row in facts("pitfall").room_rows) == 255
+
+
+def test_every_byte_of_pitfall_is_a_room_of_its_own():
+    assert sorted(facts("pitfall").room_numbers) == list(range(256))
+
+
+def test_pitfall_begins_in_room_0_whatever_the_cells():
+    env = build_env(preset("pitfall").env)
+    env.reset()
+    env.step(0)
+    assert env.place() == Place(0, 0)
+
+
+def test_rooms_that_were_found_show_a_real_picture_and_their_cells(montezuma):
+    looking = look(montezuma)
+    (level,) = draw_levels(looking, COLOURINGS)
+    found = {place.room for place in looking.places}
+    assert level.rooms == len(found) > 0
+    height, width = level.pixels.shape[:2]
+    assert (height, width) == (4 * 162 - 2, 9 * 162 - 2)
+    start = level.pixels[:160, 4 * 162 : 4 * 162 + 160, :3]  # room 1, in the middle of the top row
+    assert len(np.unique(start.reshape(-1, 3), axis=0)) > 5
+    assert len(np.unique(level.pixels[-160:, :160].reshape(-1, 4), axis=0)) == 1  # room 15 was not found
+    for layer in level.layers.values():
+        covered = layer.pixels[..., 3] > 0
+        assert covered[:160, 4 * 162 : 4 * 162 + 160].any()
+        assert not covered[-160:, :160].any()
+
+
+def test_a_cell_covers_the_pixels_that_it_stands_for(montezuma):
+    looking = look(montezuma)
+    spots = [spot for spot in looking.spots if spot.place.room == 1]
+    assert {(spot.bottom - spot.top, spot.right - spot.left) for spot in spots} == {(16, 8)}
+    (first,) = (spot for spot, entries in looking.spots.items() if 0 in entries)
+    assert first.left <= 77 <= first.right  # the game begins in the middle of the screen
+    assert sum(len(entries) for entries in looking.spots.values()) == len(looking.archive)
+
+
+def test_colours_follow_the_archive(montezuma):
+    looking = look(montezuma)
+    seen = looking.spot_values("seen")
+    assert sum(seen.values()) == looking.archive.values("times_seen").sum()
+    assert max(looking.spot_values("score").values()) == looking.archive.values("score").max()
+    assert min(looking.spot_values("found").values()) == 0
+    assert sum(looking.spot_values("probability").values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+@pytest.mark.parametrize("values", [[0.0, 1, 10], [3.0, 3, 3], [0.0, 0, 0], [1e-9, 1e-3, 0]])
+def test_every_value_has_a_colour(values, logarithmic):
+    values = np.array(values)
+    scaled = _scale(values, values.min(), values.max(), logarithmic)
+    assert ((scaled >= 0) & (scaled <= 1)).all()
+    assert scaled[values.argmax()] == scaled.max()
+
+
+def test_pitfall_is_a_strip_of_255_rooms(pitfall):
+    (level,) = draw_levels(look(pitfall), ["seen"])
+    assert level.pixels.shape[:2] == (15 * 162 - 2, 17 * 162 - 2)
+    assert level.rooms >= 2
+
+
+def test_without_positions_whole_rooms_are_coloured(pitfall_pixels):
+    looking = look(pitfall_pixels)
+    (level,) = draw_levels(looking, ["seen"])
+    covered = level.layers["seen"].pixels[..., 3] > 0
+    assert covered[:159, :159].all()  # room 0, where the game begins
+    assert level.rooms == len({place.room for place in looking.places})
+
+
+def test_a_poster_has_the_shape_of_the_game(montezuma):
+    (level,) = draw_levels(look(montezuma), ["found"])
+    poster = draw_poster(level, "found", "title")
+    assert poster.size == (level.shape[1], level.shape[0] + 64)
+    assert level.shape[1] / level.shape[0] == pytest.approx(9 * 280 / (4 * 160), rel=0.02)
+
+
+def test_a_game_without_a_map_has_a_gallery_and_a_tree(freeway):
+    looking = look(freeway)
+    assert not has_map(looking)
+    shown = gallery(looking)
+    assert 1 < len(shown) <= 60
+    assert [each.entry for each in shown] == sorted({each.entry for each in shown})
+    assert all(each.picture.shape == (210, 160, 3) for each in shown)
+    assert draw_tree(looking.archive).startswith("<svg viewBox=")

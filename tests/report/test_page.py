@@ -1,0 +1,190 @@
+"""The report in a real browser."""
+
+import dataclasses
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import goexplore
+from goexplore.errors import GoExploreError
+from goexplore.report import write_report
+from tests.report.conftest import ENGINE, explore
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+
+
+@pytest.fixture(scope="module")
+def page(montezuma, tmp_path_factory):
+    goexplore.RunDirectory.open(montezuma).write_verification(
+        {"checkpoint": "000001", "checked": 5, "entries": 9, "game_frames": 1234, "mismatches": []}
+    )
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    write_report([montezuma], file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Open a file; whatever the page complains about or asks the network for fails the test."""
+    complaints = []
+
+    def open_page(file, **settings):
+        tab = browser.new_page(**settings)
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith(("file:", "data:")) else complaints.append(request.url)
+            ),
+        )
+        tab.goto(f"file://{file}")
+        tab.wait_for_function("[...document.querySelectorAll('video')].every(video => video.readyState >= 1)")
+        return tab
+
+    yield open_page
+    assert complaints == []
+
+
+@in_browser
+def test_plots_map_and_videos_are_there(opened, page):
+    tab = opened(page)
+    assert tab.locator(".plots svg").count() == 6
+    assert tab.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+    videos = tab.evaluate(
+        "[...document.querySelectorAll('video')].map(video => [video.videoWidth, video.duration])"
+    )
+    assert videos
+    assert all(width == 280 and duration > 0.5 for width, duration in videos)
+    assert tab.locator("nav a").count() == tab.locator("section").count() == 7
+    assert "5 of 9 entries" in tab.locator("#verification").inner_text()
+    assert "no mismatch" in tab.locator("#verification .good").inner_text()
+    assert "montezuma-2021" in tab.locator(".legend").inner_text()
+
+
+@in_browser
+def test_a_video_plays(opened, page):
+    tab = opened(page)
+    tab.evaluate("document.querySelector('video').play()")
+    tab.wait_for_function("document.querySelector('video').currentTime > 0.2")
+
+
+@in_browser
+def test_cells_are_coloured_by_what_is_chosen_with_the_keyboard(opened, page):
+    tab = opened(page)
+    shown = """[...document.querySelectorAll('img.layer')]
+        .filter(each => each.checkVisibility()).map(each => each.className)"""
+    assert tab.evaluate(shown) == ["layer layer-found"]
+    tab.locator("#colour-found").focus()
+    tab.keyboard.press("ArrowLeft")
+    assert tab.evaluate(shown) == ["layer layer-score"]
+    assert "best search score" in tab.locator(".scale:visible").inner_text()
+
+
+@in_browser
+def test_everything_can_be_reached_with_the_keyboard(opened, page):
+    tab = opened(page)
+    reached = set()
+    for _ in range(60):
+        tab.keyboard.press("Tab")
+        reached.add(tab.evaluate("document.activeElement.tagName"))
+    assert {"A", "INPUT", "VIDEO", "SUMMARY", "DIV"} <= reached
+
+
+@in_browser
+@pytest.mark.parametrize("width", [320, 390, 768, 1600])
+def test_no_screen_is_too_narrow(opened, page, width):
+    tab = opened(page, viewport={"width": width, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    tab.locator("summary").first.click()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@in_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_in_light_and_dark(opened, page, scheme):
+    tab = opened(page, color_scheme=scheme)
+    brightness = """name => getComputedStyle(document.body)[name]
+        .match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"""
+    ink, paper = (tab.evaluate(brightness, name) for name in ("color", "backgroundColor"))
+    assert (ink < 250 and paper > 700) if scheme == "light" else (ink > 600 and paper < 120)
+    text = tab.evaluate("getComputedStyle(document.querySelector('.plots svg text')).fill")
+    assert text == tab.evaluate("getComputedStyle(document.body).color")
+
+
+@in_browser
+def test_on_paper_there_are_no_controls(opened, page):
+    tab = opened(page)
+    tab.emulate_media(media="print")
+    assert not tab.locator("nav").is_visible()
+    assert tab.locator(".map img").first.is_visible()
+
+
+@in_browser
+def test_a_game_without_a_map_shows_its_cells_and_trajectories(opened, freeway, tmp_path):
+    write_report([freeway], tmp_path / "report.html", videos=1)
+    tab = opened(tmp_path / "report.html")
+    assert tab.locator(".gallery img").count() > 1
+    assert tab.locator(".tree svg").is_visible()
+    assert tab.locator("video").count() == 1
+    assert "Beside the paper" not in tab.locator("main").inner_text()
+
+
+def test_the_page_asks_for_nothing_from_elsewhere(page):
+    text = page.read_text()
+    assert not re.search(r'(src|href|poster)="(?!data:|#)', text)
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+    assert "<script" not in text
+
+
+def test_the_page_says_what_was_run(page, montezuma):
+    text = page.read_text()
+    config = json.loads((montezuma / "config.json").read_text())
+    assert config["versions"]["ale-py"] in text
+    assert "repeat_probability" in text
+    assert "They are not scores of a policy" in text
+
+
+def test_runs_that_differ_by_their_seed_share_a_line_with_a_band(montezuma, tmp_path):
+    other = tmp_path / "other <b>run"
+    config = dataclasses.replace(goexplore.preset("montezuma-2021"), seed=5)
+    goexplore.explore(config, run_dir=other, limits=goexplore.Limits(game_frames=60_000), engine=ENGINE)
+    write_report([montezuma, other], tmp_path / "report.html", videos=0)
+    text = (tmp_path / "report.html").read_text()
+    assert "montezuma-2021, 2 runs" in text
+    assert "percentile bootstrap" in text
+    assert "other &lt;b&gt;run" in text
+    assert "<b>run" not in text
+
+
+def test_a_run_without_a_checkpoint_is_told(tmp_path):
+    run = explore("montezuma-2021", tmp_path, engine=ENGINE, game_frames=1)
+    shutil.rmtree(run / "checkpoints")
+    with pytest.raises(GoExploreError, match="expected a checkpoint"):
+        write_report([run], tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_damaged_verification_counts_as_none(montezuma, tmp_path):
+    run = Path(shutil.copytree(montezuma, tmp_path / "run"))
+    (run / "verification.json").write_text("{")
+    write_report([run], tmp_path / "report.html", videos=0)
+    assert "not verified yet" in (tmp_path / "report.html").read_text()
