@@ -18,10 +18,11 @@ help: ## show what can be done
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: .venv/core ## explore Montezuma's Revenge for 3 minutes, verify the result by replay, show what was found
+demo: .venv/core ## explore Montezuma's Revenge for 3 minutes, verify the result by replay, write a page about it
 	$(BIN)/goexplore explore montezuma-2021 --minutes $(DEMO_MINUTES) --run-dir $(DEMO_RUN)
 	$(BIN)/goexplore verify $(DEMO_RUN) --sample 200
 	$(BIN)/goexplore info $(DEMO_RUN)
+	$(BIN)/goexplore report $(DEMO_RUN)
 
 lint: .venv/dev ## ruff and mypy
 	$(BIN)/ruff check .

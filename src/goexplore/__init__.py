@@ -16,6 +16,17 @@ if TYPE_CHECKING:
         PitfallCells,
     )
     from goexplore.config import SearchConfig
+    from goexplore.demos import (
+        Cuts,
+        Demonstration,
+        Rules,
+        Source,
+        extract,
+        find_demonstration,
+        read_demonstration,
+        sample_names,
+        write_demonstration,
+    )
     from goexplore.envs import NOWHERE, AtariEnv, Environment, Place, Step
     from goexplore.exploration import (
         ProcessExecutor,
@@ -27,6 +38,7 @@ if TYPE_CHECKING:
         World,
     )
     from goexplore.presets import PRESETS, preset
+    from goexplore.report import write_report
     from goexplore.running import Limits, explore
     from goexplore.runs import RunDirectory
     from goexplore.selection import (
@@ -42,6 +54,17 @@ _HOMES = {
     "archive": ("Archive", "Entry", "Standing"),
     "cells": ("CellRepresentation", "DownscaledCells", "FunctionCells", "MontezumaCells", "PitfallCells"),
     "config": ("SearchConfig",),
+    "demos": (
+        "Cuts",
+        "Demonstration",
+        "Rules",
+        "Source",
+        "extract",
+        "find_demonstration",
+        "read_demonstration",
+        "sample_names",
+        "write_demonstration",
+    ),
     "envs": ("NOWHERE", "AtariEnv", "Environment", "Place", "Step"),
     "exploration": (
         "ProcessExecutor",
@@ -53,6 +76,7 @@ _HOMES = {
         "World",
     ),
     "presets": ("PRESETS", "preset"),
+    "report": ("write_report",),
     "runs": ("RunDirectory",),
     "running": ("Limits", "explore"),
     "selection": ("CountScore", "NeighbourScore", "RankScore", "UniformSelection", "WeightedSelection"),
@@ -66,6 +90,8 @@ __all__ = [
     "AtariEnv",
     "CellRepresentation",
     "CountScore",
+    "Cuts",
+    "Demonstration",
     "DownscaledCells",
     "Entry",
     "Environment",
@@ -79,10 +105,12 @@ __all__ = [
     "PythonKernel",
     "RandomRepeat",
     "RankScore",
+    "Rules",
     "RunDirectory",
     "Search",
     "SearchConfig",
     "SerialExecutor",
+    "Source",
     "Standing",
     "Status",
     "Step",
@@ -90,8 +118,14 @@ __all__ = [
     "WeightedSelection",
     "World",
     "explore",
+    "extract",
+    "find_demonstration",
     "preset",
+    "read_demonstration",
+    "sample_names",
     "verify",
+    "write_demonstration",
+    "write_report",
 ]
 
 
