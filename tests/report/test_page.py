@@ -143,6 +143,7 @@ def test_a_game_without_a_map_shows_its_cells_and_trajectories(opened, freeway, 
     tab = opened(tmp_path / "report.html")
     assert tab.locator(".gallery img").count() > 1
     assert tab.locator(".tree svg").is_visible()
+    assert tab.locator(".plots svg").count() == 4  # no rooms, no levels
     assert tab.locator("video").count() == 1
     assert "Beside the paper" not in tab.locator("main").inner_text()
 

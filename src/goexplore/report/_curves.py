@@ -39,6 +39,12 @@ class Group:
     paper: PaperSearch | None
 
 
+def panels(groups: Sequence[Group]) -> list[str]:
+    """Return the columns worth a plot: without a map there are no rooms and no levels."""
+    mapped = any(curve[-1]["rooms"] for group in groups for curve in group.curves)
+    return [column for column in PANELS if mapped or column not in ("rooms", "level")]
+
+
 @dataclass(frozen=True)
 class Band:
     """A mean over runs and its 95 % interval, at some game frames."""
@@ -88,17 +94,19 @@ def draw_panel(groups: Sequence[Group], column: str) -> str:
     from matplotlib.ticker import MaxNLocator
 
     scale = 1e6 if column == "memory_bytes" else 1.0
+    longest = max(curve[-1]["game_frames"] for group in groups for curve in group.curves)
+    unit, unit_name = (1e6, "million") if longest >= 2e6 else (1e3, "thousand")
     with pyplot.rc_context({"svg.fonttype": "none", "font.size": 11, "svg.hashsalt": "goexplore"}):
         figure, axis = pyplot.subplots(figsize=(5.2, 3.2), layout="constrained")
         for number, group in enumerate(groups):
             colour = PALETTE[number % len(PALETTE)]
             found = band(group.curves, column)
-            axis.plot(found.game_frames / 1e6, found.mean / scale, color=colour, lw=1.8)
+            axis.plot(found.game_frames / unit, found.mean / scale, color=colour, lw=1.8)
             axis.fill_between(
-                found.game_frames / 1e6, found.low / scale, found.high / scale, color=colour, alpha=0.2, lw=0
+                found.game_frames / unit, found.low / scale, found.high / scale, color=colour, alpha=0.2, lw=0
             )
-            _draw_paper(axis, group, column, float(found.game_frames[-1]), colour)
-        axis.set_xlabel("million game frames", color=INK)
+            _draw_paper(axis, group, column, float(found.game_frames[-1]), unit, colour)
+        axis.set_xlabel(f"{unit_name} game frames", color=INK)
         axis.set_title(PANELS[column], color=INK, fontsize=12, loc="left")
         axis.set_ylim(bottom=0)
         axis.set_xlim(left=0)
@@ -127,15 +135,15 @@ def for_page(svg: str, name: str, label: str) -> str:
     return re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', frame, svg, count=1)
 
 
-def _draw_paper(axis: Any, group: Group, column: str, end: float, colour: str) -> None:
+def _draw_paper(axis: Any, group: Group, column: str, end: float, unit: float, colour: str) -> None:
     """Draw what the paper reached, if it lies anywhere near."""
     paper = group.paper
     if paper is None:
         return
     if column == "level" and paper.levels:
         near = [each for each in paper.levels if each.game_frames <= 1.2 * end]
-        frames, levels = [each.game_frames / 1e6 for each in near], [each.level for each in near]
+        frames, levels = [each.game_frames / unit for each in near], [each.level for each in near]
         axis.plot(frames, levels, "o--", color=colour, ms=4, lw=1)
     goal = {"rooms": paper.rooms, "max_score": paper.score}.get(column)
     if goal is not None and paper.game_frames is not None and end >= 0.1 * paper.game_frames:
-        axis.plot([paper.game_frames / 1e6], [goal], "o", color=colour, ms=6, mfc="none")
+        axis.plot([paper.game_frames / unit], [goal], "o", color=colour, ms=6, mfc="none")

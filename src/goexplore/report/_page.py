@@ -20,7 +20,7 @@ from goexplore.engines import choose_engine
 from goexplore.envs import rom_name
 from goexplore.errors import DemonstrationError
 from goexplore.presets import PRESETS
-from goexplore.report._curves import PALETTE, PANELS, Group, draw_panel
+from goexplore.report._curves import PALETTE, Group, draw_panel, panels
 from goexplore.report._gallery import draw_tree, gallery
 from goexplore.report._html import duration, png, short, table
 from goexplore.report._looking import COLOURINGS, MEANING, Looking
@@ -118,8 +118,7 @@ def _summary(runs: Sequence[_Run], best: _Run) -> str:
     last = best.last
     cards = [
         ("best search score", f"{last['max_score']:,.0f}"),
-        ("rooms", f"{last['rooms']:,}" if last["rooms"] else "no map"),
-        ("highest level", str(max(last["level"], 0))),
+        *((("rooms", f"{last['rooms']:,}"), ("highest level", str(last["level"]))) if last["rooms"] else ()),
         ("cells", f"{last['cells']:,}"),
         ("game frames", short(last["game_frames"])),
         ("time", duration(last["wall_seconds"])),
@@ -160,7 +159,7 @@ def _curves(groups: Sequence[Group]) -> str:
         if any(group.paper for group in groups)
         else ""
     )
-    plots = "".join(draw_panel(groups, column) for column in PANELS)
+    plots = "".join(draw_panel(groups, column) for column in panels(groups))
     note = f'<p class="note">{(band + paper).strip()}</p>' if band or paper else ""
     return f'<ul class="legend">{legend}</ul>{note}<div class="plots">{plots}</div>'
 
