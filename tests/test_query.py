@@ -26,6 +26,7 @@ def rows(text, sort=None, descending=False):
         ("keys == '1,7'", [2]),
         ("score > -1", [1, 2, 2, 5]),
         ("room == 1 and score > 0 or room == 5", [5]),
+        ("  room == 1  ", [1]),
         (None, [1, 2, 2, 5]),
     ],
 )
@@ -49,6 +50,10 @@ def test_the_order_of_a_column():
         ("room == None", "expected a column, a number or a text"),
         ("__import__('os').remove('x') == 1", "expected a column, a number or a text"),
         ("room == (lambda: 2)()", "expected a column, a number or a text"),
+        ("room == 99999999999999999999999", "expected a column, a number or a text"),
+        ("{[]: 1} == room", "expected a column, a number or a text"),
+        ("room == '\ud800'", "expected a"),
+        ("(" * 300 + "room" + ")" * 300, "expected a condition"),
     ],
 )
 def test_what_is_no_condition_is_told_and_never_run(text, message):

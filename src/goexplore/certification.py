@@ -108,8 +108,8 @@ class LockStep:
         for step in range(length + play.tail):
             if step < length:
                 action = play.actions[step]
-            elif random.word() >> 32 >= int(_REPEAT * 2**32) or step == length:
-                action = (random.word() >> 32) * 18 >> 32
+            elif not random.happens(_REPEAT) or step == length:
+                action = random.index(18)
             for frame in range(FRAME_SKIP):
                 reward = ale.act(action)
                 mine = machine.frame(action, frame == FRAME_SKIP - 1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from goexplore.envs import EpisodeEnd, gymnasium_id, rom_name
 from goexplore.errors import ConfigError
@@ -27,7 +27,14 @@ class AtariConfig:
     """What ends an episode (appendix A.2). None: life loss for Montezuma's Revenge, else game over."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.game, str):
+            raise ConfigError(f"expected a game's name, got {self.game!r}: change it")
         _at_least("env.frame-skip", self.frame_skip, 1)
+        if self.episode_end not in (None, *get_args(EpisodeEnd)):
+            raise ConfigError(
+                f"expected --env.episode-end to be {' or '.join(get_args(EpisodeEnd))}, got "
+                f"{self.episode_end!r}: change it"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

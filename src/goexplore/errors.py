@@ -28,6 +28,10 @@ class DemonstrationError(GoExploreError):
     """A demonstration that is damaged, of another format, or that does not replay; or none to be had."""
 
 
+class OutputError(GoExploreError):
+    """A file that was asked for and cannot be written."""
+
+
 class EngineError(GoExploreError):
     """A game came to something that the native engine does not emulate."""
 

@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
 import platform
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from goexplore.errors import OutputError
+
+
+@contextlib.contextmanager
+def written_whole(file: Path) -> Iterator[Path]:
+    """Yield a file to write to, which gets its name when all is written and goes where something fails."""
+    aside = file.with_name(f".{file.stem}.part{file.suffix}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        yield aside
+        sync(aside)
+        aside.replace(file)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def output_errors(file: Path) -> Iterator[None]:
+    """Turn what the file system says about a file that the user asked for into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"expected to write {file}, got {error.strerror or error}: choose another --out"
+        ) from error
+
+
+def require_writable(file: Path) -> None:
+    """Find out before the work, not after it, whether a file can be written."""
+    with output_errors(file):
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "a directory")
+        with written_whole(file.with_name(f".{file.name}.probe")) as probe:
+            probe.touch()
+        file.with_name(f".{file.name}.probe").unlink()
+
 
 def write_json(file: Path, content: dict[str, Any]) -> None:
-    """Write a file aside, bring it to the disk, then give it its name."""
-    aside = file.with_name(file.name + ".part")
-    aside.write_text(json.dumps(content, indent=2) + "\n")
-    sync(aside)
-    aside.replace(file)
+    """Write a file that is there whole or not at all."""
+    with written_whole(file) as aside:
+        aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def sync(path: Path) -> None:

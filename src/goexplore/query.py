@@ -29,9 +29,9 @@ _EXAMPLE = 'write something like "room == 5 and score > 100"'
 def where(text: str, columns: Sequence[str]) -> pc.Expression:
     """Return the condition that a text asks for: comparisons of columns with values, and, or, not."""
     try:
-        return _condition(ast.parse(text, mode="eval").body, columns)
-    except SyntaxError as error:
-        raise ConfigError(f"expected a condition, got {text!r} ({error.msg}): {_EXAMPLE}") from error
+        return _condition(ast.parse(text.strip(), mode="eval").body, columns)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise ConfigError(f"expected a condition, got {text!r} ({error}): {_EXAMPLE}") from error
 
 
 def _condition(node: ast.expr, columns: Sequence[str]) -> Any:
@@ -61,11 +61,11 @@ def _value(node: ast.expr, columns: Sequence[str]) -> Any:
         return pc.field(node.id)
     try:
         value = ast.literal_eval(node)
-    except ValueError:
-        value = None
-    if not isinstance(value, int | float | str):
-        raise ConfigError(f"expected a column, a number or a text, got {ast.unparse(node)!r}: {_EXAMPLE}")
-    return pc.scalar(value)
+        if isinstance(value, int | float | str):
+            return pc.scalar(value)
+    except (ValueError, TypeError, OverflowError):
+        pass
+    raise ConfigError(f"expected a column, a number or a text, got {ast.unparse(node)!r}: {_EXAMPLE}")
 
 
 def select(table: pa.Table, text: str | None, *, sort: str | None, descending: bool) -> pa.Table:

@@ -45,6 +45,14 @@ class SplitMix64:
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
         return z ^ (z >> 31)
 
+    def index(self, limit: int) -> int:
+        """Return a whole number from 0 up to, not including, `limit`."""
+        return (self.word() >> 32) * limit >> 32
+
+    def happens(self, probability: float) -> bool:
+        """Return whether an event of this probability happens."""
+        return self.word() >> 32 < int(probability * 2**32)
+
     def words(self, count: int) -> _Words:
         """Return the next draws, 64 bits each."""
         states = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(GAMMA) + np.uint64(self._state)

@@ -23,14 +23,16 @@ from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Place
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
 from goexplore.exploration import Status
-from goexplore.files import file_sha256, json_sha256, sync, versions, write_json
+from goexplore.files import file_sha256, json_sha256, sync, versions, write_json, written_whole
 
 FORMAT = 1
 """Version of the run directory's format; raised when older versions of goexplore could not read it."""
 
 _KEPT_CHECKPOINTS = 2
 
-_UNFINISHED = {"checkpoints", "config.json.part"}
+_VERIFICATION = {"checkpoint", "checked", "entries", "game_frames", "mismatches"}
+
+_UNFINISHED = {"checkpoints", ".config.part.json"}
 """What there may be of a run that ended before it had begun."""
 
 
@@ -250,12 +252,12 @@ class RunDirectory:
             write_json(self.path / "verification.json", values)
 
     def verification(self) -> dict[str, Any] | None:
-        """Return what the last verification found, if there was one."""
+        """Return what the last verification found, if there was one and its file is whole."""
         try:
-            found: dict[str, Any] = json.loads((self.path / "verification.json").read_text())
+            found = json.loads((self.path / "verification.json").read_text())
         except (OSError, ValueError):
             return None
-        return found
+        return found if isinstance(found, dict) and found.keys() >= _VERIFICATION else None
 
     def append_metrics(self, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
@@ -269,16 +271,13 @@ class RunDirectory:
         for line in lines:
             with contextlib.suppress(ValueError):
                 values.append(json.loads(line))
-        return values
+        return [value for value in values if isinstance(value, dict)]
 
     def rewind_metrics(self, game_frames: int) -> None:
         """Drop the lines of batches after a checkpoint: a resumed search will write them again."""
         kept = [line for line in self.read_metrics() if line["game_frames"] <= game_frames]
-        with clear_errors(self.path):
-            aside = self.metrics.with_suffix(".part")
+        with clear_errors(self.path), written_whole(self.metrics) as aside:
             aside.write_text("".join(json.dumps(line) + "\n" for line in kept))
-            sync(aside)
-            aside.replace(self.metrics)
 
 
 @contextlib.contextmanager

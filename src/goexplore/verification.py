@@ -138,7 +138,8 @@ def _compare(
         return f"expected score {claim.standing.score:g}, got {standing.score:g}"
     if standing.length != claim.standing.length:
         return f"expected a length of {claim.standing.length} training frames, got {standing.length}"
-    if not (_same_memory(claim, world) if engine == "native" else world.snapshot() == claim.snapshot):
+    other = engine == "native" and isinstance(world.env, AtariEnv)  # whose snapshots are of another kind
+    if not (_same_memory(claim, world) if other else world.snapshot() == claim.snapshot):
         return "the simulator's state differs from the saved snapshot"
     return None
 
@@ -164,17 +165,19 @@ def verify(
     entries: Sequence[int],
     *,
     engine: Engine = "ale",
+    judge: Engine = "ale",
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Verdict:
     """Replay the trajectories of these entries on worker processes; `progress` hears of entries done.
 
-    ale-py replays, whatever `engine` explored.
+    ale-py is the judge that replays, whatever `engine` explored; with that one as its own judge, only the
+    archive is on trial.
     """
     replays = plan_replays(archive, entries)
     mismatches: list[Mismatch] = []
     checked = 0
-    with ProcessPoolExecutor(workers, initializer=_begin, initargs=(config, engine)) as pool:
+    with ProcessPoolExecutor(workers, initializer=_begin, initargs=(config, engine, judge)) as pool:
         try:
             for claims, found in pool.map(_play, replays):
                 checked += claims
@@ -196,10 +199,10 @@ _world: World
 _engine: Engine
 
 
-def _begin(config: SearchConfig, engine: Engine) -> None:
+def _begin(config: SearchConfig, engine: Engine, judge: Engine) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     global _world, _engine
-    _world, _engine = build_world(config), engine
+    _world, _engine = build_world(config, judge), engine
 
 
 def _play(replay: Replay) -> tuple[int, list[Mismatch]]:

@@ -70,11 +70,20 @@ def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
     written = json.loads(demo.read_text())
     written["content"]["training_frames"] += 1
     demo.write_text(json.dumps(written))
-    for arguments in (["verify", demo], ["video", demo, "--out", tmp_path / "a.mp4"]):
-        result = goexplore(*arguments)
-        assert result.returncode == 2
-        assert "expected the content that the checksum" in result.stderr
+    result = goexplore("verify", demo, "montezuma-first-key-00")
+    assert result.returncode == 1
+    bad, good = result.stdout.splitlines()
+    assert bad.startswith(f"{demo}: expected the content that the checksum")
+    assert good.startswith("montezuma-first-key-00: replayed 288 game frames")
+    result = goexplore("video", demo, "--out", tmp_path / "a.mp4")
+    assert result.returncode == 2
+    assert "expected the content that the checksum" in result.stderr
     assert not (tmp_path / "a.mp4").exists()
+
+
+def test_a_folder_of_demonstrations_is_verified(run, tmp_path):
+    assert goexplore("demos", run, "--out", tmp_path, "--cell", "3").returncode == 0
+    assert "as it says" in goexplore("verify", tmp_path).stdout
 
 
 @pytest.mark.parametrize(
@@ -83,7 +92,7 @@ def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
         (["demos", "--out", "x"], "expected at least one run directory"),
         (
             ["demos", "RUN", "--out", "x", "--until-score", "1e9"],
-            "expected a trajectory that can be cut where",
+            "that can be cut where a score of 1000000000.0",
         ),
         (["demos", "RUN", "--out", "x", "--count", "0"], "expected --count to be 1 or more"),
         (["demos", "nowhere", "--out", "x"], "expected a run directory with a config.json"),
@@ -94,6 +103,14 @@ def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
         (["report"], "expected at least one run directory"),
         (["verify"], "expected a run directory or demonstrations"),
         (["verify", "RUN", "RUN"], "expected one run at a time"),
+        (["verify", "."], "expected a run or a folder of demonstrations"),
+        (["report", "RUN", "--videos", "-1"], "expected --videos to be 0 or more"),
+        (["report", "RUN", "--out", "/proc/report.html"], "choose another --out"),
+        (["map", "RUN", "--out", "map.txt"], "expected a file name that ends in .png"),
+        (["video", "RUN", "--out", "/proc/a.mp4"], "choose another --out"),
+        (["video", "RUN", "--scale", "99"], "expected --scale between 1 and 16"),
+        (["demos", "RUN", "--out", "/proc/demos"], "choose another --out"),
+        (["demos", "RUN", "--out", "x", "--until-score", "nan"], "expected --until-score to be a number"),
         (["cells", "RUN", "--where", "rooom == 1"], "Did you mean room?"),
         (["cells", "RUN", "--limit", "-1"], "expected --limit to be 0 or more"),
     ],
@@ -104,4 +121,4 @@ def test_mistakes_are_one_clear_line(run, arguments, message, tmp_path):
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1].startswith("goexplore: ")
     assert message in result.stderr
-    assert not list(tmp_path.iterdir())
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]

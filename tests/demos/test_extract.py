@@ -1,13 +1,16 @@
 """Which trajectories become demonstrations, in a toy game."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
-from goexplore.demos import Cuts, Rules, Source, _extract, extract, survey
+from goexplore.archive import Standing
+from goexplore.demos import Cuts, Rules, Source, _extract, extract, record, survey
 from goexplore.demos._replay import shared_length
 from goexplore.envs import Environment, Place, Step
 from goexplore.errors import ConfigError, DemonstrationError
+from goexplore.exploration import Status
 from goexplore.presets import preset
 from tests.worlds import findings, offer, planted
 
@@ -59,7 +62,13 @@ def source(*trajectories, name="run", seed=0):
         )
         archive.update([archive[0]], [findings(found, actions=actions)], game_frame=number)
     config = dataclasses.replace(preset("montezuma"), seed=seed)
-    return Source(name=name, config=config, engine="ale", archive=archive, game_frames=1000)
+    return Source(
+        path=Path(f"/runs/{name}"),
+        config=config,
+        engine="ale",
+        archive=archive,
+        status=Status(game_frames=1000),
+    )
 
 
 def taken(*sources, **rules):
@@ -125,6 +134,55 @@ def test_one_cell_can_be_asked_for():
         taken(found, cell="9")
 
 
+def test_a_cell_that_looks_like_a_number_is_the_cell():
+    found = source(*([1] * length for length in range(1, 41)))
+    cell = b"0".hex()
+    assert cell == "30"
+    assert taken(found, cell="30") == [[1]]
+
+
+@pytest.mark.parametrize("cell", ["²", "-1", "", "1.0"])
+def test_what_is_neither_a_cell_nor_a_number_is_told(cell):
+    with pytest.raises(ConfigError, match="expected an entry's number"):
+        taken(source([1]), cell=cell)
+
+
+def test_one_cell_need_not_have_won_anything():
+    assert taken(source([1], [0, 0]), cell="2") == [[0, 0]]
+
+
+def test_runs_without_points_are_left_out_and_said():
+    said = []
+    extract([source([1], name="rich"), source([0], name="poor")], Rules(take="per-run"), said.append)
+    assert "poor has none" in said
+    assert "rich has none" not in said
+
+
+@pytest.mark.parametrize("rules", [{}, {"take": "different"}, {"max_training_frames": 9}])
+def test_a_trajectory_that_does_not_win_what_the_archive_says_is_refused(rules):
+    damaged = source([1, 1], [0, 1])
+    damaged.archive.board.improve(1, Standing(7.0, 2))
+    with pytest.raises(
+        DemonstrationError, match="expected a score of 7 from entry 1 of run, got 2 on replay"
+    ):
+        taken(damaged, **rules)
+
+
+def test_without_cuts_that_change_the_order_only_what_is_taken_is_played(monkeypatch):
+    played = []
+    monkeypatch.setattr(
+        _extract, "record", lambda env, actions: played.append(actions) or record(env, actions)
+    )
+    monkeypatch.setattr(_extract, "survey", lambda *_: pytest.fail("the whole archive was played"))
+    assert taken(source([1], [0, 1], [1, 1]), take="different", count=1) == [[1, 1]]
+    assert len(played) == 1
+
+
+def test_the_highest_level_and_one_cell_go_together():
+    with pytest.raises(DemonstrationError, match="expected a trajectory"):
+        taken(source([0, 0]), highest_level=True, cell="1", until_score=5)
+
+
 @pytest.mark.parametrize(
     ("rules", "wish"),
     [
@@ -134,20 +192,27 @@ def test_one_cell_can_be_asked_for():
     ],
 )
 def test_where_nothing_qualifies_the_message_says_what_was_wanted(rules, wish):
-    with pytest.raises(DemonstrationError, match=f"that can be cut {wish}, got none from 1 runs"):
+    with pytest.raises(DemonstrationError, match=f"that can be cut {wish}, got none from 1 run"):
         taken(source([0, 0], [2]), **rules)
 
 
 def test_a_run_that_found_nothing_gives_no_demonstration():
-    with pytest.raises(DemonstrationError, match="of at least one training frame, got none"):
+    with pytest.raises(DemonstrationError, match="with a positive score, got none from 1 run"):
         taken(source())
 
 
 def test_runs_of_different_games_do_not_mix():
     other = source([1])
-    other = Source(name="other", config=preset("pitfall"), engine="ale", archive=other.archive, game_frames=1)
+    other = dataclasses.replace(other, config=preset("pitfall"))
     with pytest.raises(ConfigError, match="expected runs of one game"):
         taken(source([1]), other)
+
+
+def test_a_game_may_be_spelled_in_two_ways():
+    other = source([1, 1], name="other")
+    env = dataclasses.replace(other.config.env, game="montezuma_revenge")
+    other = dataclasses.replace(other, config=dataclasses.replace(other.config, env=env))
+    assert taken(source([1]), other) == [[1, 1]]
 
 
 def test_a_demonstration_knows_where_it_comes_from():

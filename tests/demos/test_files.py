@@ -62,9 +62,21 @@ def test_an_unknown_name_lists_the_samples():
         find_demonstration("key")
 
 
+@pytest.mark.parametrize("name", ["k" * 5000, "a\0b"])
+def test_a_name_that_no_file_can_have_is_unknown_too(name):
+    with pytest.raises(DemonstrationError, match="samples are"):
+        find_demonstration(name)
+
+
 @pytest.mark.parametrize("part", [0, 10, 500, -3])
 def test_a_truncated_file_is_refused(file, part):
     file.write_bytes(file.read_bytes()[:part])
+    with pytest.raises(DemonstrationError, match="got text that is no whole JSON"):
+        read_demonstration(file)
+
+
+def test_json_nested_too_deep_is_refused(file):
+    file.write_text("[" * 100_000)
     with pytest.raises(DemonstrationError, match="got text that is no whole JSON"):
         read_demonstration(file)
 
@@ -110,6 +122,8 @@ def test_a_changed_checksum_is_refused(file):
         ({"score": 5.0}, "rewards of 100 instead of 5"),
         ({"env": {"game": "ALE/MontezumaRevenge-v5", "frame_skip": 0}}, "expected the fields"),
         ({"end": {}}, "expected the fields"),
+        ({"env": {"game": 7}}, "expected the fields"),
+        ({"env": {"game": "ALE/MontezumaRevenge-v5", "episode_end": "never"}}, "expected the fields"),
     ],
 )
 def test_fields_that_make_no_demonstration_are_refused(file, fields, message):

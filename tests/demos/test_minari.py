@@ -20,6 +20,7 @@ def test_minari_opens_what_was_written(tmp_path, monkeypatch):
     write_dataset(demonstrations, "montezuma/key-v0")
     dataset = minari.load_dataset("montezuma/key-v0")
     assert dataset.total_episodes == 2
+    assert dataset.total_steps == sum(len(each.actions) for each in demonstrations)
     assert dataset.env_spec.id == "ALE/MontezumaRevenge-v5"
     for demonstration, episode in zip(demonstrations, dataset, strict=True):
         assert episode.actions.tolist() == list(demonstration.actions)
@@ -40,8 +41,17 @@ def test_minari_opens_what_was_written(tmp_path, monkeypatch):
 def test_a_name_that_minari_refuses_is_told(tmp_path, monkeypatch):
     pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    with pytest.raises(DemonstrationError, match="Minari refuses 'no version'"):
+    with pytest.raises(DemonstrationError, match="expected a name for Minari"):
         write_dataset([find_demonstration(NAMES[0])], "no version")
+
+
+def test_a_dataset_is_not_overwritten(tmp_path, monkeypatch):
+    pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    demonstrations = [find_demonstration(NAMES[0])]
+    write_dataset(demonstrations, "montezuma/key-v0")
+    with pytest.raises(DemonstrationError, match="which Minari has already"):
+        write_dataset(demonstrations, "montezuma/key-v0")
 
 
 def test_without_minari_the_message_says_how_to_get_it(monkeypatch):

@@ -5,12 +5,16 @@ import pytest
 from scipy.stats import bootstrap
 
 from goexplore.presets import preset
-from goexplore.report._curves import PANELS, Group, band, draw_panel
+from goexplore.report._curves import PANELS, Group, band, draw_panel, panels
 from goexplore.report._paper import paper_search
 
 
 def curve(*points):
     return [{"game_frames": frames, **dict.fromkeys(PANELS, value)} for frames, value in points]
+
+
+def make_group(*curves, paper=None, rooms=True, levels=True):
+    return Group(name="some", curves=curves, paper=paper, has_rooms=rooms, has_levels=levels)
 
 
 def test_one_run_is_its_own_mean_without_a_band():
@@ -34,9 +38,19 @@ def test_several_runs_have_a_mean_and_a_percentile_band():
     assert 1 <= found.low[-1] < 3 < found.high[-1] <= 6
 
 
-def test_the_band_ends_with_the_shortest_run():
-    found = band([curve((100, 1)), curve((40, 1), (300, 9))], "cells")
-    assert found.game_frames[-1] == 100
+def test_beyond_the_end_of_the_shorter_runs_the_others_go_on():
+    found = band([curve((100, 1)), curve((100, 3), (300, 9))], "cells")
+    assert found.game_frames[-1] == 300
+    assert np.interp(90, found.game_frames, found.mean) == pytest.approx(2)
+    assert np.interp(200, found.game_frames, found.mean) == pytest.approx(6)
+    assert np.interp(200, found.game_frames, found.high) == pytest.approx(6)
+    assert np.interp(90, found.game_frames, found.high) > 2.5
+
+
+def test_a_run_that_has_not_begun_does_not_hide_the_others():
+    found = band([curve((0, 0)), curve((100, 5))], "cells")
+    assert found.mean[-1] == 5
+    assert not np.isnan(found.mean).any()
 
 
 def test_runs_that_agree_have_no_band():
@@ -46,7 +60,7 @@ def test_runs_that_agree_have_no_band():
 
 
 def test_plots_take_their_colours_from_the_page_and_their_names_from_themselves():
-    group = Group(name="some", curves=[curve((100, 1)), curve((100, 5))], paper=None)
+    group = make_group(curve((100, 1)), curve((100, 5)))
     one, other = (draw_panel([group], column) for column in ("cells", "rooms"))
     assert "var(--ink)" in one
     assert "#010203" not in one
@@ -67,3 +81,21 @@ def test_the_papers_numbers_are_found_by_game_and_cells(name, rooms, levels):
 
 def test_other_games_have_no_line_of_the_paper():
     assert paper_search(preset("ALE/Freeway-v5")) is None
+
+
+def test_the_papers_points_are_drawn_as_far_as_our_curves_go():
+    paper = paper_search(preset("montezuma"))
+    group = make_group(curve((100_000_000, 1)), paper=paper)
+    assert group.papers_points("level") == [(58e6, 1.0), (104e6, 2.0)]
+    assert group.papers_points("rooms") == []
+    assert group.papers_points("cells") == []
+    group = make_group(curve((600_000_000, 1)), paper=paper)
+    assert group.papers_points("rooms") == [(600e6, 238)]
+    assert make_group(curve((600_000_000, 1))).papers_points("level") == []
+
+
+def test_games_without_rooms_or_levels_have_no_plots_of_them():
+    point = curve((100, 1))
+    assert panels([make_group(point)]) == list(PANELS)
+    assert "level" not in panels([make_group(point, levels=False)])
+    assert "rooms" not in panels([make_group(point, rooms=False, levels=False)])

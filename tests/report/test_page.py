@@ -130,11 +130,16 @@ def test_text_can_be_read_in_light_and_dark(opened, page, scheme):
 
 
 @in_browser
-def test_on_paper_there_are_no_controls(opened, page):
-    tab = opened(page)
+def test_on_paper_everything_is_there_but_the_controls(opened, page):
+    tab = opened(page, viewport={"width": 718, "height": 1000}, color_scheme="dark")
     tab.emulate_media(media="print")
     assert not tab.locator("nav").is_visible()
     assert tab.locator(".map img").first.is_visible()
+    assert tab.locator("#settings pre").first.is_visible()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 718
+    widths = "[...document.querySelectorAll('table')].map(table => table.getBoundingClientRect().right)"
+    assert max(tab.evaluate(widths)) <= 718
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
 @in_browser
@@ -174,6 +179,78 @@ def test_runs_that_differ_by_their_seed_share_a_line_with_a_band(montezuma, tmp_
     assert "percentile bootstrap" in text
     assert "other &lt;b&gt;run" in text
     assert "<b>run" not in text
+
+
+def test_runs_of_the_same_name_are_told_apart(montezuma, tmp_path):
+    copies = [Path(shutil.copytree(montezuma, tmp_path / folder / "run")) for folder in ("a", "b")]
+    write_report(copies, tmp_path / "report.html", videos=0)
+    text = (tmp_path / "report.html").read_text()
+    assert "a/run" in text
+    assert "b/run" in text
+
+
+def test_the_same_run_twice_is_refused(montezuma, tmp_path):
+    with pytest.raises(GoExploreError, match="expected each run once"):
+        write_report([montezuma, montezuma / "."], tmp_path / "report.html")
+
+
+def test_runs_of_different_games_are_refused(montezuma, pitfall, tmp_path):
+    with pytest.raises(GoExploreError, match="expected runs of one game"):
+        write_report([montezuma, pitfall], tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("content", ["", "null\n", "[1]\n{\n"])
+def test_a_run_without_metrics_shows_its_checkpoint(montezuma, content, tmp_path):
+    run = Path(shutil.copytree(montezuma, tmp_path / "run"))
+    (run / "metrics.jsonl").write_text(content)
+    write_report([run], tmp_path / "report.html", videos=0)
+    cells = len(goexplore.Source.open(run).archive)
+    assert f"<b>{cells:,}</b>cells" in (tmp_path / "report.html").read_text()
+
+
+def test_of_a_run_that_goes_on_the_page_shows_one_moment(montezuma, tmp_path):
+    run = Path(shutil.copytree(montezuma, tmp_path / "run"))
+    later = {**json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])}
+    later.update(game_frames=later["game_frames"] * 2, max_score=99_999)
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(later) + "\n")
+    write_report([run], tmp_path / "report.html", videos=0)
+    assert "99,999" not in (tmp_path / "report.html").read_text()
+
+
+def test_a_run_without_points_shows_what_it_found_last(pitfall, tmp_path):
+    write_report([pitfall], tmp_path / "report.html", videos=1)
+    (frames,) = re.findall(
+        r"search score [-0-9]+ in ([0-9,]+) training frames", (tmp_path / "report.html").read_text()
+    )
+    assert int(frames.replace(",", "")) > 20
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(montezuma, tmp_path):
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(GoExploreError, match=r"expected to write .*report\.html"):
+        write_report([montezuma], tmp_path / "report.html", videos=0)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.slow
+def test_a_page_about_a_hundred_thousand_cells_takes_seconds_and_a_few_megabytes(tmp_path):
+    """Cells as fine as single pixels, in the time that the machine takes for a known piece of work."""
+    from time import perf_counter
+
+    config = goexplore.preset("pitfall-pixels-fine")
+    run = tmp_path / "run"
+    goexplore.explore(
+        config, run_dir=run, limits=goexplore.Limits(game_frames=14_000_000), engine=ENGINE, workers=2
+    )
+    cells = len(goexplore.Source.open(run).archive)
+    began = perf_counter()
+    write_report([run], tmp_path / "report.html")
+    seconds, size = perf_counter() - began, (tmp_path / "report.html").stat().st_size
+    print(f"\n{cells:,} cells: {seconds:.0f} s, {size / 1e6:.1f} MB")
+    assert cells > 50_000
+    assert size < 15e6
+    assert seconds < 60
 
 
 def test_a_run_without_a_checkpoint_is_told(tmp_path):

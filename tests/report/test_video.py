@@ -82,8 +82,8 @@ def test_an_mp4_plays_every_frame_at_sixty_per_second(key, tmp_path):
 
 
 def test_a_gif_has_the_right_speed(key, tmp_path):
-    film = write_video(play_moments(key.env, key.actions), tmp_path / "key.gif", scale=1, overlay=False)
-    with Image.open(tmp_path / "key.gif") as image:
+    film = write_video(play_moments(key.env, key.actions), tmp_path / "key.GIF", scale=1, overlay=False)
+    with Image.open(tmp_path / "key.GIF") as image:
         assert image.size == (280, 210)
         milliseconds = 0
         for number in range(image.n_frames):
@@ -93,7 +93,7 @@ def test_a_gif_has_the_right_speed(key, tmp_path):
     assert milliseconds / 1000 == pytest.approx(73 * 4 / 60, abs=0.02)
 
 
-@pytest.mark.parametrize(("name", "scale"), [("key.avi", 1), ("key", 1), ("key.mp4", 0)])
+@pytest.mark.parametrize(("name", "scale"), [("key.avi", 1), ("key", 1), ("key.mp4", 0), ("key.mp4", 500)])
 def test_what_cannot_be_written_is_told(key, name, scale, tmp_path):
     with pytest.raises(ConfigError, match="expected"):
         write_video(play_moments(key.env, key.actions), tmp_path / name, scale=scale, overlay=False)
@@ -108,3 +108,9 @@ def test_a_video_that_fails_leaves_nothing(key, tmp_path):
     with pytest.raises(RuntimeError, match="on fire"):
         write_video(broken(), tmp_path / "key.mp4", scale=1, overlay=False)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_gif_ends_with_the_last_frame(key, tmp_path):
+    moments = list(play_moments(key.env, key.actions))[:7]
+    film = write_video(moments, tmp_path / "key.gif", scale=1, overlay=True)
+    assert film.frames == 3

@@ -56,3 +56,12 @@ def neighbours(key: CellKey, field: int) -> tuple[CellKey, ...]:
     value = key[field]
     head, tail = key[:field], key[field + 1 :]
     return tuple([head + bytes((near,)) + tail for near in (value - 1, value + 1) if 0 <= near <= 255])
+
+
+def areas(
+    x: NDArray[np.generic], y: NDArray[np.generic], cell_width: int, cell_height: int
+) -> NDArray[np.int64]:
+    """Return top, bottom, left and right of cells at these positions, in pixels of the playfield."""
+    left, top = x.astype(np.int64) * cell_width, y.astype(np.int64) * cell_height
+    edges = [top, top + cell_height, left // 2, (left + cell_width) // 2]  # positions count columns twice
+    return np.stack(edges, axis=1)

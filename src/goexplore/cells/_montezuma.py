@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from goexplore.cells._character import (
     PLAYFIELD_TOP,
     Screen,
+    areas,
     check_cell_size,
     find_character,
     neighbours,
@@ -130,6 +131,11 @@ class MontezumaCells:
     def place(self) -> Place:
         """Return the tracked level (from 0) and room."""
         return Place(self._level, self._room)
+
+    def areas(self, cells: Sequence[CellKey]) -> NDArray[np.int64]:
+        """Return the part of the room's picture that each cell stands for."""
+        columns = self.columns(cells)
+        return areas(columns["x"], columns["y"], self.cell_width, self.cell_height)
 
     def columns(self, cells: Sequence[CellKey]) -> dict[str, NDArray[np.generic]]:
         """Return level, room, x, y, and keys: the rooms of the held keys as text, such as "1,7"."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.cells._character import Screen, check_cell_size, find_character, neighbours
+from goexplore.cells._character import Screen, areas, check_cell_size, find_character, neighbours
 from goexplore.cells._representation import CellKey
 from goexplore.envs import Place
 from goexplore.errors import SnapshotError
@@ -88,6 +88,11 @@ class PitfallCells:
     def place(self) -> Place:
         """Return the tracked room, counted to the right from the first one; there are no levels."""
         return Place(0, self._room)
+
+    def areas(self, cells: Sequence[CellKey]) -> NDArray[np.int64]:
+        """Return the part of the room's picture that each cell stands for."""
+        columns = self.columns(cells)
+        return areas(columns["x"], columns["y"], self.cell_width, self.cell_height)
 
     def columns(self, cells: Sequence[CellKey]) -> dict[str, NDArray[np.generic]]:
         """Return room, x and y."""

@@ -39,6 +39,13 @@ class CellRepresentation(Protocol):
         """Return the tracked place, or None if this representation knows of none."""
         return None
 
+    def areas(self, cells: Sequence[CellKey]) -> NDArray[np.int64] | None:
+        """Return the part of the room's picture that each cell stands for, or None where cells have no place.
+
+        Four columns: top, bottom, left, right, in pixels of the observation, from the top of the playfield.
+        """
+        return None
+
     def columns(self, cells: Sequence[CellKey]) -> Mapping[str, NDArray[np.generic]]:
         """Return named fields of these cells, one value each, for tables: may be empty."""
         return {}

@@ -10,10 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import tyro
-from rich.console import Console
-from rich.table import Table
 
 from goexplore.archive import ARCHIVE_FILE
+from goexplore.cli._progress import tell
 from goexplore.errors import ConfigError
 from goexplore.query import select
 from goexplore.runs import RunDirectory
@@ -43,9 +42,11 @@ def run_cells(arguments: list[str]) -> int:
     if chosen.limit < 0:
         raise ConfigError(f"expected --limit to be 0 or more, got {chosen.limit}: change it")
     checkpoint = RunDirectory.open(chosen.run).last_checkpoint()
-    table = pq.read_table(checkpoint.folder / ARCHIVE_FILE)
-    kept = [name for name in table.column_names if name not in ("snapshot", "segment", "offset")]
-    table = table.select(kept)
+    for warning in checkpoint.warnings:
+        tell(f"warning: {warning}")
+    file = checkpoint.folder / ARCHIVE_FILE
+    hidden = {"snapshot", "segment", "offset"}
+    table = pq.read_table(file, columns=[name for name in pq.read_schema(file).names if name not in hidden])
     table = table.set_column(0, "cell", pa.array(cell.hex() for cell in table["cell"].to_pylist()))
     table = table.add_column(0, "entry", pa.array(range(len(table))))
     found = select(table, chosen.where, sort=chosen.sort, descending=chosen.descending)
@@ -56,9 +57,13 @@ def run_cells(arguments: list[str]) -> int:
         writer.writerow(shown.column_names)
         writer.writerows(rows)
         return 0
-    drawn = Table(*shown.column_names, box=None, header_style="bold")
-    for row in rows:
-        drawn.add_row(*(f"{value:,.10g}" if isinstance(value, float) else str(value) for value in row))
-    Console(width=None if sys.stdout.isatty() else 240).print(drawn)
+    lines = [shown.column_names, *([_text(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
     print(f"{len(rows):,} of {len(found):,} cells that match, of {len(table):,}")
     return 0
+
+
+def _text(value: object) -> str:
+    return f"{value:,.10g}" if isinstance(value, float) else str(value)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from goexplore.cli._progress import thousands
+from goexplore.cli._progress import tell, thousands
+from goexplore.cli._sources import open_source, require_runs
 from goexplore.demos import (
     SUFFIX,
     Cuts,
     Rules,
-    Source,
     Take,
     extract,
     read_demonstration,
     write_demonstration,
 )
+from goexplore.demos._minari import check_name, write_dataset
 from goexplore.envs import rom_name
 from goexplore.errors import DemonstrationError
-from goexplore.runs import clear_errors
+from goexplore.files import output_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +51,7 @@ class _Arguments:
 def run_demos(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = tyro.cli(_Arguments, prog="goexplore demos", args=arguments)
-    if not chosen.runs:
-        raise DemonstrationError("expected at least one run directory, got none: name one")
-    if chosen.out.exists() and any(chosen.out.glob(f"*{SUFFIX}")):
-        raise DemonstrationError(
-            f"expected a folder without demonstrations, got {chosen.out}: choose another --out"
-        )
+    require_runs(chosen.runs)
     rules = Rules(
         take=chosen.take,
         count=chosen.count,
@@ -65,21 +60,15 @@ def run_demos(arguments: list[str]) -> int:
         highest_level=chosen.highest_level,
         cuts=chosen.cuts,
     )
-    sources = [Source.open(path) for path in chosen.runs]
-
-    def progress(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
-    demonstrations = extract(sources, rules, progress)
-    files = []
-    with clear_errors(chosen.out):
-        chosen.out.mkdir(parents=True, exist_ok=True)
-        for number, demonstration in enumerate(demonstrations):
-            file = chosen.out / f"{rom_name(demonstration.env.game)}-{number:02d}{SUFFIX}"
+    _require_folder(chosen.out)
+    if chosen.minari is not None:
+        check_name(chosen.minari)
+    demonstrations = extract([open_source(path) for path in chosen.runs], rules, tell)
+    for number, demonstration in enumerate(demonstrations):
+        file = chosen.out / f"{rom_name(demonstration.env.game)}-{number:02d}{SUFFIX}"
+        with output_errors(file):
             write_demonstration(demonstration, file)
-            files.append(file)
-    for file in files:
-        demonstration = read_demonstration(file)
+        read_demonstration(file)
         print(
             f"{file}: score {thousands(demonstration.score)} (search score) in "
             f"{thousands(len(demonstration.actions))} training frames, level {demonstration.end.level}, room "
@@ -87,8 +76,16 @@ def run_demos(arguments: list[str]) -> int:
             f"{demonstration.provenance.run}; replayed"
         )
     if chosen.minari is not None:
-        from goexplore.demos._minari import write_dataset
-
         folder = write_dataset(demonstrations, chosen.minari)
         print(f"{folder}: Minari dataset {chosen.minari}, {len(demonstrations)} episodes")
     return 0
+
+
+def _require_folder(folder: Path) -> None:
+    """Find out before the work whether demonstrations can be written, and whether there are some already."""
+    with output_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.glob(f"*{SUFFIX}")):
+            raise DemonstrationError(
+                f"expected a folder without demonstrations, got {folder}: choose another --out"
+            )

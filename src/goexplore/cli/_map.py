@@ -8,10 +8,10 @@ from pathlib import Path
 import tyro
 
 from goexplore.cli._progress import thousands
-from goexplore.demos import Source
+from goexplore.cli._sources import open_source
 from goexplore.errors import ConfigError
+from goexplore.files import output_errors, require_writable, written_whole
 from goexplore.report import MEANING, Colouring, Looking, draw_levels, draw_poster, has_map
-from goexplore.runs import clear_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,18 +29,20 @@ class _Arguments:
 def run_map(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = tyro.cli(_Arguments, prog="goexplore map", args=arguments)
-    source = Source.open(chosen.run)
+    if chosen.out.suffix.lower() != ".png":
+        raise ConfigError(f"expected a file name that ends in .png, got {chosen.out}: change it")
+    source = open_source(chosen.run)
     looking = Looking(source.archive, source.config, source.engine)
     if not has_map(looking):
         raise ConfigError(
             f"expected a game whose rooms lie on a map, got {source.config.env.game}: `goexplore report` "
             "shows a gallery of its cells instead"
         )
+    require_writable(chosen.out)
     for level in draw_levels(looking, [chosen.colour]):
         file = chosen.out if level.level == 0 else chosen.out.with_stem(f"{chosen.out.stem}-{level.level}")
         title = f"{source.name}, level {level.level}: {level.rooms} rooms; {MEANING[chosen.colour]}"
-        with clear_errors(file):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            draw_poster(level, chosen.colour, title).save(file)
+        with output_errors(file), written_whole(file) as aside:
+            draw_poster(level, chosen.colour, title).save(aside)
         print(f"{file}: level {level.level}, {thousands(level.rooms)} rooms")
     return 0

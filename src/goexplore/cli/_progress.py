@@ -22,6 +22,11 @@ def thousands(number: float) -> str:
     return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
 
 
+def tell(line: str) -> None:
+    """Say something about the work, beside what the command prints."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def duration(seconds: float) -> str:
     """Return a duration as h:mm:ss or m:ss."""
     minutes, rest = divmod(round(seconds), 60)

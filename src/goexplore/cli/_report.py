@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
+from goexplore.cli._progress import tell
+from goexplore.cli._sources import require_runs
 from goexplore.errors import ConfigError
+from goexplore.files import require_writable
 from goexplore.report import write_report
-from goexplore.runs import clear_errors
+from goexplore.runs import RunDirectory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +30,11 @@ class _Arguments:
 def run_report(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = tyro.cli(_Arguments, prog="goexplore report", args=arguments)
-    if not chosen.runs:
-        raise ConfigError("expected at least one run directory, got none: name one")
-    file = chosen.out or chosen.runs[0] / "report.html"
-
-    def progress(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
-    with clear_errors(file):
-        write_report(chosen.runs, file, videos=chosen.videos, progress=progress)
+    require_runs(chosen.runs)
+    if chosen.videos < 0:
+        raise ConfigError(f"expected --videos to be 0 or more, got {chosen.videos}: change it")
+    file = chosen.out or RunDirectory.open(chosen.runs[0]).path / "report.html"
+    require_writable(file)
+    write_report(chosen.runs, file, videos=chosen.videos, progress=tell)
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB; open it in a browser")
     return 0

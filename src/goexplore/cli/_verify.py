@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
+from goexplore.archive import Archive
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import thousands
-from goexplore.demos import read_demonstration
+from goexplore.cli._sources import is_folder
+from goexplore.config import SearchConfig
+from goexplore.demos import SUFFIX, find_demonstration
 from goexplore.engines import distrust
 from goexplore.envs import rom_name
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.random import SplitMix64
 from goexplore.runs import RunDirectory
-from goexplore.verification import verify
+from goexplore.verification import Verdict, verify
 
 _SHOWN_MISMATCHES = 10
 
@@ -27,8 +29,8 @@ _SHOWN_MISMATCHES = 10
 class _Arguments:
     """Replay trajectories from the initial state on ale-py; compare cell, score, length and snapshot."""
 
-    what: tyro.conf.Positional[tuple[Path, ...]]
-    """A run directory, or demonstrations' files."""
+    what: tyro.conf.Positional[tuple[str, ...]]
+    """A run directory; or demonstrations: files, folders of them, names of samples."""
     all: bool = False
     """Check every entry."""
     sample: int = 100
@@ -45,20 +47,34 @@ def run_verify(arguments: list[str]) -> int:
             raise ConfigError(f"expected --{name} to be 1 or more, got {value}: change it")
     if not chosen.what:
         raise ConfigError("expected a run directory or demonstrations to verify, got none: name one")
-    if any(path.is_file() for path in chosen.what):
-        return _verify_demonstrations(chosen.what)
-    if len(chosen.what) > 1:
-        raise ConfigError(f"expected one run at a time, got {len(chosen.what)}: verify them one by one")
-    return _verify_run(chosen.what[0], chosen)
+    folders = [name for name in chosen.what if is_folder(name)]
+    if folders and (Path(folders[0]) / "config.json").exists():
+        if len(chosen.what) > 1:
+            raise ConfigError(f"expected one run at a time, got {len(chosen.what)}: verify them one by one")
+        return _verify_run(Path(folders[0]), chosen)
+    names = [file for name in chosen.what for file in _demonstrations(name)]
+    return max(_verify_demonstration(name) for name in names)
 
 
-def _verify_demonstrations(files: Sequence[Path]) -> int:
-    for file in files:
-        demonstration = read_demonstration(file)
-        print(
-            f"{file}: replayed {thousands(demonstration.game_frames)} game frames on ale-py: score "
-            f"{thousands(demonstration.score)}, all rewards and screens as it says"
-        )
+def _demonstrations(name: str) -> list[str]:
+    if not is_folder(name):
+        return [name]
+    files = sorted(str(file) for file in Path(name).glob(f"*{SUFFIX}"))
+    if not files:
+        raise ConfigError(f"expected a run or a folder of demonstrations, got {name}, which is neither")
+    return files
+
+
+def _verify_demonstration(name: str) -> int:
+    try:
+        demonstration = find_demonstration(name)
+    except DemonstrationError as error:
+        print(f"{name}: {error}")
+        return 1
+    print(
+        f"{name}: replayed {thousands(demonstration.game_frames)} game frames on ale-py: score "
+        f"{thousands(demonstration.score)}, all rewards and screens as it says"
+    )
     return 0
 
 
@@ -99,8 +115,17 @@ def _verify_run(run: Path, chosen: _Arguments) -> int:
         f"{thousands(verdict.game_frames)} game frames: "
         f"{thousands(len(verdict.mismatches)) if verdict.mismatches else 'no'} mismatches"
     )
-    if verdict.mismatches and engine == "native":
+    if verdict.mismatches and engine == "native" and _engine_differs(archive, config, verdict):
         rom = rom_name(config.env.game)
         file = distrust(rom, f"{run}: {verdict.mismatches[0].reason}")
         print(f"the native engine is not used for {rom} on this machine any more: {file} says why")
     return 1 if verdict.mismatches else 0
+
+
+def _engine_differs(archive: Archive, config: SearchConfig, verdict: Verdict) -> bool:
+    """Whether the native engine stands by what ale-py denies; else it is the archive that is damaged."""
+    entries = [mismatch.number for mismatch in verdict.mismatches]
+    again = verify(archive, config, entries, engine="native", judge="native")
+    if again.mismatches:
+        print("the native engine does not confirm them either: the archive is damaged")
+    return len(again.mismatches) < len(entries)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
 from goexplore.cli._progress import thousands
-from goexplore.demos import Source, find_demonstration
+from goexplore.cli._sources import is_folder, open_source
+from goexplore.demos import find_demonstration
 from goexplore.engines import EngineWish, choose_engine
 from goexplore.envs import rom_name
 from goexplore.errors import ConfigError, DemonstrationError
-from goexplore.report import play_moments, write_video
-from goexplore.runs import clear_errors
+from goexplore.files import output_errors, require_writable
+from goexplore.report import Moment, check_video, play_moments, write_video
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +23,7 @@ class _Arguments:
     """Render a demonstration, or a trajectory of a run, as MP4 or GIF."""
 
     source: tyro.conf.Positional[str]
-    """A demonstration's file, the name of a sample (`goexplore demos --help` lists them), or a run."""
+    """A run, a demonstration's file, or the name of a sample such as montezuma-first-key-00."""
     out: Path = Path("video.mp4")
     """File to write: .mp4, 60 game frames per second, or .gif."""
     cell: str | None = None
@@ -39,10 +41,15 @@ class _Arguments:
 def run_video(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = tyro.cli(_Arguments, prog="goexplore video", args=arguments)
-    if Path(chosen.source).is_dir():
-        source = Source.open(Path(chosen.source))
-        archive = source.archive
-        entry = archive[archive.best if chosen.cell is None else source.find(chosen.cell)]
+    check_video(chosen.out, chosen.scale)
+    if is_folder(chosen.source):
+        source = open_source(Path(chosen.source))
+        archive, ranked = source.archive, source.ranked()
+        if chosen.cell is None and not ranked:
+            raise DemonstrationError(
+                f"expected a run that has found something, got {source.path}: explore longer"
+            )
+        entry = archive[ranked[0] if chosen.cell is None else source.find(chosen.cell)]
         env, score = source.config.env, entry.standing.score
         actions = archive.trajectory(entry.number)
     else:
@@ -50,17 +57,23 @@ def run_video(arguments: list[str]) -> int:
             raise ConfigError("expected a run for --cell, got a demonstration: omit one of them")
         demonstration = find_demonstration(chosen.source)
         env, actions, score = demonstration.env, demonstration.actions, demonstration.score
+    require_writable(chosen.out)
     engine = choose_engine(rom_name(env.game), chosen.engine).engine
-    moments = play_moments(env, actions, engine, every=chosen.speed)
-    with clear_errors(chosen.out):
+    moments = _require_score(play_moments(env, actions, engine, every=chosen.speed), score)
+    with output_errors(chosen.out):
         film = write_video(moments, chosen.out, scale=chosen.scale, overlay=chosen.overlay)
-    if film.last.score != score:
-        raise DemonstrationError(
-            f"expected a score of {score:g}, got {film.last.score:g} on replay: check it with "
-            "`goexplore verify`"
-        )
     print(
         f"{chosen.out}: {thousands(film.frames)} pictures of {thousands(len(actions))} training frames, "
         f"search score {thousands(score)}"
     )
     return 0
+
+
+def _require_score(moments: Iterator[Moment], score: float) -> Iterator[Moment]:
+    """Pass on a trajectory; refuse it where its end is not what was claimed."""
+    for moment in moments:
+        yield moment
+    if moment.score != score:
+        raise DemonstrationError(
+            f"expected a score of {score:g}, got {moment.score:g} on replay: check it with `goexplore verify`"
+        )

@@ -7,7 +7,7 @@ from goexplore.demos._demonstration import (
     Provenance,
     write_demonstration,
 )
-from goexplore.demos._extract import Rules, Source, Take, differ, extract
+from goexplore.demos._extract import Rules, Take, extract
 from goexplore.demos._replay import (
     Recording,
     Survey,
@@ -17,6 +17,7 @@ from goexplore.demos._replay import (
     verify_demonstration,
 )
 from goexplore.demos._samples import find_demonstration, sample_names
+from goexplore.demos._source import Source, keep_different
 
 __all__ = [
     "SUFFIX",
@@ -28,9 +29,9 @@ __all__ = [
     "Source",
     "Survey",
     "Take",
-    "differ",
     "extract",
     "find_demonstration",
+    "keep_different",
     "read_demonstration",
     "record",
     "sample_names",

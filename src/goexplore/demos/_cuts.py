@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,9 +20,12 @@ class Cuts:
     until_score: float | None = None
     """End where this score is first reached."""
     after_last_reward: bool = False
-    """End right after the last positive reward, where the Backward Algorithm begins (section 3.2)."""
+    """End right after the last positive reward, where the Backward Algorithm begins (section 3.2). Which
+    trajectory is the best is decided before this cut, as in the paper."""
 
     def __post_init__(self) -> None:
+        if self.until_score is not None and not math.isfinite(self.until_score):
+            raise ConfigError(f"expected --until-score to be a number, got {self.until_score}: change it")
         for name in ("until_level", "max_training_frames"):
             value = getattr(self, name)
             if value is not None and value < 1:

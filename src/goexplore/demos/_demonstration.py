@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import dataclasses
 import json
 import zlib
@@ -22,13 +21,16 @@ VERSION = 1
 
 SUFFIX = ".demo.json"
 
+_MOST_TRAINING_FRAMES = 10_000_000
+"""No file makes us unpack more."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
     """Where a demonstration comes from."""
 
     run: str
-    """The run directory."""
+    """The run directory's own name."""
     seed: int
     """Of the search."""
     entry: int
@@ -89,12 +91,12 @@ def write_demonstration(demonstration: Demonstration, file: Path) -> None:
 def parse_demonstration(file: Path) -> Demonstration:
     """Return what a file says that `write_demonstration` wrote, if nothing in it has changed since."""
     try:
-        written = json.loads(file.read_text())
+        written = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise DemonstrationError(
             f"expected a demonstration in {file}, got {error.strerror}: check the path"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DemonstrationError(
             f"expected a demonstration in {file}, got text that is no whole JSON ({error}): copy it again"
         ) from error
@@ -115,14 +117,15 @@ def parse_demonstration(file: Path) -> Demonstration:
         )
     try:
         return _from_json(content or {})
-    except (LookupError, TypeError, ValueError, zlib.error, binascii.Error, ConfigError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, zlib.error, ConfigError) as error:
         raise DemonstrationError(
             f"expected the fields of a demonstration in {file}, got {error!r}: make it anew"
         ) from error
 
 
 def _from_json(content: dict[str, Any]) -> Demonstration:
-    actions = zlib.decompress(base64.b64decode(content["actions"], validate=True))
+    packed = base64.b64decode(content["actions"], validate=True)
+    actions = zlib.decompressobj().decompress(packed, _MOST_TRAINING_FRAMES)
     rewards = [0.0] * len(actions)
     for index, reward in content["rewards"]:
         rewards[index] = float(reward)

@@ -2,58 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import islice
 from typing import Literal, TypeAlias
 
-from goexplore.archive import Archive
+from goexplore.archive import Standing
 from goexplore.build import build_env
-from goexplore.config import SearchConfig
 from goexplore.demos._cuts import Cuts
 from goexplore.demos._demonstration import Demonstration, Provenance
-from goexplore.demos._replay import record, shared_length, survey
-from goexplore.engines import Engine
+from goexplore.demos._replay import record, survey
+from goexplore.demos._source import Source, keep_different
+from goexplore.envs import rom_name
 from goexplore.errors import ConfigError, DemonstrationError
-from goexplore.runs import RunDirectory
 
 Take: TypeAlias = Literal["best", "per-run", "different"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """A run to take from."""
-
-    name: str
-    config: SearchConfig
-    engine: Engine
-    archive: Archive
-    game_frames: int
-
-    @classmethod
-    def open(cls, path: Path) -> Source:
-        """Read the newest checkpoint of a run directory."""
-        run = RunDirectory.open(path)
-        checkpoint = run.last_checkpoint()
-        return cls(
-            name=path.name,
-            config=run.config(),
-            engine=run.engine(),
-            archive=checkpoint.archive,
-            game_frames=checkpoint.status.game_frames,
-        )
-
-    def find(self, cell: str) -> int:
-        """Return the entry that a user means: by its number, or by its cell in hexadecimal."""
-        if cell.isdigit() and int(cell) < len(self.archive):
-            return int(cell)
-        for entry in self.archive:
-            if entry.cell.hex() == cell.lower():
-                return entry.number
-        raise ConfigError(
-            f"expected an entry's number below {len(self.archive)} or a cell in hexadecimal, got {cell!r}: "
-            "see `goexplore cells`"
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +31,7 @@ class Rules:
     difference: float = 0.2
     """Of a trajectory's training frames, the share that must come after it parted from those taken before."""
     cell: str | None = None
-    """Only the trajectory to this entry: its number, or its cell in hexadecimal."""
+    """Only the trajectory to this entry: its cell in hexadecimal, or its number."""
     highest_level: bool = False
     """Only trajectories that end on the highest level of their run: this leaves out those that stay in the
     treasure room for ever (appendix A.4)."""
@@ -79,17 +43,25 @@ class Rules:
         if not 0 <= self.difference <= 1:
             raise ConfigError(f"expected --difference between 0 and 1, got {self.difference}: change it")
 
+    @property
+    def need_a_survey(self) -> bool:
+        """Whether what the archive says of its entries does not suffice to choose."""
+        return self.cuts.change_the_order or (self.take == "different" and self.cuts.after_last_reward)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class _Candidate:
     source: Source
     entry: int
-    actions: bytes
-    """What would become the demonstration."""
-    score: float
+    ranked: Standing
     """By which candidates compete."""
     length: int
-    """Training frames in which that score was won."""
+    """Training frames that would become the demonstration, before what `after_last_reward` cuts off if there
+    was no survey."""
+
+    @property
+    def actions(self) -> bytes:
+        return self.source.archive.trajectory(self.entry)[: self.length]
 
 
 def extract(
@@ -98,89 +70,129 @@ def extract(
     progress: Callable[[str], None] = lambda line: None,
 ) -> list[Demonstration]:
     """Return the demonstrations that the rules ask for, the best first, recorded on ale-py."""
-    if len({source.config.env for source in sources}) > 1:
+    games = {dataclasses.replace(each.config.env, game=rom_name(each.config.env.game)) for each in sources}
+    if len(games) > 1:
         raise ConfigError(
-            "expected runs of one game with equal settings of it, got different ones: take their "
-            "demonstrations one run at a time"
+            "expected runs of one game with equal settings of it, got different ones: leave one kind out"
         )
     candidates: list[_Candidate] = []
     for source in sources:
         progress(f"looking through {source.name}")
-        candidates += _candidates(source, rules)
+        found = list(_survey(source, rules) if rules.need_a_survey else _claims(source, rules))
+        if rules.cell is None:  # without points there is nothing to learn from
+            found = [candidate for candidate in found if candidate.ranked.score > 0]
+        if not found:
+            progress(f"{source.name} has none")
+        candidates += found
     # Ties go to the shorter one, then to the run and the entry that came first.
-    candidates.sort(key=lambda candidate: (-candidate.score, candidate.length))
+    candidates.sort(key=lambda candidate: (-candidate.ranked.score, candidate.ranked.length))
     taken = list(_choose(candidates, rules))
     if not taken:
         raise DemonstrationError(
-            f"expected a trajectory {_wish(rules)}, got none from {len(sources)} runs: explore longer, or "
-            "ask for less"
+            f"expected a trajectory {_wish(rules)}, got none from {len(sources)} "
+            f"{'run' if len(sources) == 1 else 'runs'}: explore longer, ask for less, or name a --cell"
         )
     return [_record(candidate, rules, progress) for candidate in taken]
 
 
-def _candidates(source: Source, rules: Rules) -> list[_Candidate]:
-    archive = source.archive
-    entries = list(range(len(archive))) if rules.cell is None else [source.find(rules.cell)]
-    if rules.highest_level:
-        levels = archive.values("level").tolist()
-        entries = [entry for entry in entries if levels[entry] == max(levels)]
-    if rules.take != "different" and not rules.cuts.change_the_order:
-        standings = [archive[entry].standing for entry in entries]
-        best = min(zip(standings, entries, strict=True), key=lambda each: (-each[0].score, each[0].length))
-        entries = [best[1]]
-    trajectories = [archive.trajectory(entry) for entry in entries]
+def _entries(source: Source, rules: Rules) -> list[int]:
+    if rules.cell is not None:
+        return [source.find(rules.cell)]
+    entries = range(len(source.archive))
+    if not rules.highest_level:
+        return list(entries)
+    levels = source.archive.values("level")
+    highest = levels.max()
+    return [entry for entry in entries if levels[entry] == highest]
+
+
+def _claims(source: Source, rules: Rules) -> Iterator[_Candidate]:
+    """Yield all trajectories as they are, by what the archive says of them."""
+    for entry in _entries(source, rules):
+        standing = source.archive.board.standing(entry)
+        if standing.length > 0:
+            yield _Candidate(source=source, entry=entry, ranked=standing, length=standing.length)
+
+
+def _survey(source: Source, rules: Rules) -> Iterator[_Candidate]:
+    """Play all trajectories, and yield them as they are when cut."""
+    entries = _entries(source, rules)
+    trajectories = [source.archive.trajectory(entry) for entry in entries]
+    env = build_env(source.config.env, source.replaying_engine)
     candidates = []
-    for number, found in survey(build_env(source.config.env, source.engine), trajectories):
+    for number, found in survey(env, trajectories):
+        _require_claim(source, entries[number], found.rewards)
         ranked = rules.cuts.rank_length(found.rewards, found.levels)
         final = None if ranked is None else rules.cuts.final_length(found.rewards, ranked)
         if ranked is not None and final:
-            actions, score = trajectories[number][:final], sum(found.rewards[:ranked])
-            candidates.append(_Candidate(source, entries[number], actions, score, ranked))
-    return sorted(candidates, key=lambda candidate: candidate.entry)
+            standing = Standing(sum(found.rewards[:ranked]), ranked)
+            candidates.append(_Candidate(source=source, entry=entries[number], ranked=standing, length=final))
+    yield from sorted(candidates, key=lambda candidate: candidate.entry)
+
+
+def _require_claim(source: Source, entry: int, rewards: Sequence[float]) -> None:
+    claimed = source.archive.board.standing(entry).score
+    if sum(rewards) != claimed:
+        raise DemonstrationError(
+            f"expected a score of {claimed:g} from entry {entry} of {source.name}, got {sum(rewards):g} on "
+            "replay: the archive is damaged or the emulator another one, see `goexplore verify "
+            f"{source.path}`"
+        )
 
 
 def _choose(candidates: Sequence[_Candidate], rules: Rules) -> Iterator[_Candidate]:
-    taken: list[_Candidate] = []
-    wanted = 1 if rules.take == "best" else rules.count if rules.take == "different" else len(candidates)
+    if rules.take == "different":
+        positions = keep_different((candidate.actions for candidate in candidates), rules.difference)
+        yield from (candidates[position] for position in islice(positions, rules.count))
+        return
+    runs: set[int] = set()
     for candidate in candidates:
-        if len(taken) == wanted:
-            return
-        if rules.take == "per-run" and any(each.source is candidate.source for each in taken):
-            continue
-        if rules.take == "different" and any(
-            not differ(candidate.actions, each.actions, rules.difference) for each in taken
-        ):
-            continue
-        taken.append(candidate)
-        yield candidate
-
-
-def differ(one: bytes, other: bytes, least: float) -> bool:
-    """Return whether at least this share of one trajectory comes after it parted from another."""
-    return one != other and len(one) - shared_length(one, other) >= least * len(one)
+        if id(candidate.source) not in runs:
+            runs.add(id(candidate.source))
+            yield candidate
+            if rules.take == "best":
+                return
 
 
 def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]) -> Demonstration:
-    source = candidate.source
-    progress(f"recording entry {candidate.entry} of {source.name}: {len(candidate.actions)} training frames")
-    recording = record(build_env(source.config.env), candidate.actions)
+    source, entry, actions = candidate.source, candidate.entry, candidate.actions
+    progress(f"recording entry {entry} of {source.name}: {len(actions)} training frames")
+    env = build_env(source.config.env)
+    try:
+        recording = record(env, actions)
+    except DemonstrationError as error:
+        raise DemonstrationError(
+            f"entry {entry} of {source.name}: {error}; see `goexplore verify {source.path}`"
+        ) from error
+    if not rules.need_a_survey:
+        _require_claim(source, entry, recording.rewards)
+        final = rules.cuts.final_length(recording.rewards, len(actions))
+        if final is None:
+            raise DemonstrationError(
+                f"expected a reward to end entry {entry} of {source.name} after, got none: omit "
+                "--after-last-reward"
+            )
+        if final < len(actions):
+            actions = actions[:final]
+            recording = record(env, actions)
     return Demonstration(
         env=source.config.env,
-        actions=candidate.actions,
+        actions=actions,
         rewards=recording.rewards,
         end=recording.end,
         trace=recording.trace,
         provenance=Provenance(
             run=source.name,
             seed=source.config.seed,
-            entry=candidate.entry,
-            cell=source.archive.cell(candidate.entry).hex(),
-            search_game_frames=source.game_frames,
+            entry=entry,
+            cell=source.archive.cell(entry).hex(),
+            search_game_frames=source.status.game_frames,
             cuts=rules.cuts.describe(),
         ),
     )
 
 
 def _wish(rules: Rules) -> str:
-    parts = [f"that can be cut {text}" for text in rules.cuts.describe()]
-    return " and ".join(parts) or "of at least one training frame"
+    parts = ["with a positive score"] if rules.cell is None else ["of at least one training frame"]
+    parts += [f"that can be cut {text}" for text in rules.cuts.describe()]
+    return " and ".join(parts)

@@ -17,22 +17,39 @@ from goexplore.envs import gymnasium_id, rom_name
 from goexplore.errors import DemonstrationError
 
 
+def check_name(name: str) -> None:
+    """Find out before the work whether Minari is there and takes a dataset of this name."""
+    try:
+        import minari
+        from minari.dataset.minari_dataset import parse_dataset_id
+    except ImportError as error:
+        raise DemonstrationError(
+            "expected the package minari for --minari, got an installation without it: "
+            "pip install 'goexplore[minari]'"
+        ) from error
+    try:
+        parse_dataset_id(name)
+    except (ValueError, TypeError) as error:
+        raise DemonstrationError(
+            f"expected a name for Minari such as montezuma/demos-v0, got {name!r}: change it"
+        ) from error
+    if name in minari.list_local_datasets():
+        raise DemonstrationError(
+            f"expected a new dataset, got {name}, which Minari has already: raise its version or delete it"
+        )
+
+
 def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
     """Write a dataset to where Minari keeps them, and return its folder.
 
     Observations are whole frames, 210 x 160 RGB, one more than actions, without stacking or loss. The end of
     a demonstration is a truncation: the game would go on. Provenance is in the metadata.
     """
-    try:
-        import gymnasium
-        import minari
-        from minari.data_collector import EpisodeBuffer
-    except ImportError as error:
-        raise DemonstrationError(
-            "expected the package minari for --minari, got an installation without it: "
-            "pip install 'goexplore[minari]'"
-        ) from error
+    check_name(name)
     import ale_py
+    import gymnasium
+    import minari
+    from minari.data_collector import EpisodeBuffer
 
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     gymnasium.register_envs(ale_py)
@@ -43,7 +60,8 @@ def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
         repeat_action_probability=0.0,
         full_action_space=settings.full_action_set,
     )
-    episodes = [EpisodeBuffer(id=number, **_episode(each)) for number, each in enumerate(demonstrations)]
+    # One episode at a time: whole frames of all of them would fill the memory.
+    episodes = (EpisodeBuffer(id=number, **_episode(each)) for number, each in enumerate(demonstrations))
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings(
@@ -51,16 +69,16 @@ def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
             )  # no author, no permalink: who and where is yours
             dataset = minari.create_dataset_from_buffers(
                 name,
-                episodes,
+                [next(episodes)],
                 env=env,
                 algorithm_name=f"Go-Explore Phase 1 (goexplore {version('goexplore')})",
                 data_format="arrow",
                 jpeg_encoding=False,
             )
-    except ValueError as error:
-        raise DemonstrationError(f"Minari refuses {name!r}: {error}") from error
     finally:
         env.close()
+    for episode in episodes:
+        dataset.storage.update_episodes([episode])
     dataset.storage.update_metadata(
         {
             "goexplore": [
@@ -75,13 +93,14 @@ def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
 def _episode(demonstration: Demonstration) -> dict[str, Any]:
     env = build_env(demonstration.env)
     env.reset()
-    observations = [env.picture()]
-    for action in demonstration.actions:
-        env.step(action)
-        observations.append(env.picture())
     steps = len(demonstration.actions)
+    observations = np.empty((steps + 1, *env.picture().shape), np.uint8)
+    observations[0] = env.picture()
+    for position, action in enumerate(demonstration.actions, start=1):
+        env.step(action)
+        observations[position] = env.picture()
     return {
-        "observations": np.stack(observations),
+        "observations": observations,
         "actions": np.frombuffer(demonstration.actions, np.uint8).astype(np.int64),
         "rewards": np.array(demonstration.rewards),
         "terminations": np.zeros(steps, bool),

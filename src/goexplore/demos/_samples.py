@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from goexplore.demos._demonstration import SUFFIX, Demonstration
@@ -18,9 +19,10 @@ def sample_names() -> list[str]:
 
 def find_demonstration(name: str) -> Demonstration:
     """Read a demonstration, given as a file's path or a sample's name, and verify it by replay."""
-    for file in (Path(name), _FOLDER / f"{name}{SUFFIX}"):
-        if file.is_file():
-            return read_demonstration(file)
+    with contextlib.suppress(OSError, ValueError):  # names that no file can have
+        for file in (Path(name), _FOLDER / f"{name}{SUFFIX}"):
+            if file.is_file():
+                return read_demonstration(file)
     raise DemonstrationError(
         f"expected a demonstration's file or a sample, got {name!r}: samples are {', '.join(sample_names())}"
     )

@@ -71,7 +71,8 @@ GAMES: dict[str, Game] = {
     "pitfall": Game(
         room_address=1,
         room_numbers=_pitfall_rooms(),
-        room_rows=tuple(range(first, first + 17) for first in range(0, 255, 17)),
+        # A ring, cut on the side opposite to the start and laid out in rows.
+        room_rows=tuple([room % 255 for room in range(first, first + 17)] for first in range(-127, 128, 17)),
         playfield_top=50,
     ),
 }

@@ -22,7 +22,10 @@ def load_cartridge(rom: str) -> Any:
     from goexplore._native.translation import use_translation
 
     if native.atari is None:
-        raise ConfigError("the native engine was not compiled here: use --engine ale")
+        raise ConfigError(
+            "expected the native engine, whose states these are, got an installation without it: install a C "
+            "compiler and reinstall goexplore, or use --engine ale"
+        )
     data = Path(str(ale_py.roms.get_rom_path(rom))).read_bytes()
     try:
         cartridge = native.atari.Cartridge(data, rom)
@@ -68,7 +71,8 @@ class NativeAtariEnv(Environment):
         """Load `game`. `episode_end` None means what the paper used for that game, else game over."""
         rom = rom_name(game)
         self.frame_skip = frame_skip
-        self._machine = native.atari.Machine(load_cartridge(rom))
+        cartridge = load_cartridge(rom)
+        self._machine = native.atari.Machine(cartridge)
         self._actions = action_numbers(rom, full=full_action_set)
         self.action_count = len(self._actions)
         self._facts = facts(rom)

@@ -3,7 +3,7 @@
 from goexplore.report._looking import COLOURINGS, MEANING, Colouring, Looking
 from goexplore.report._map import LevelMap, draw_levels, draw_poster, has_map
 from goexplore.report._page import write_report
-from goexplore.report._video import Film, Moment, play_moments, show, write_video
+from goexplore.report._video import Film, Moment, check_video, play_moments, show, write_video
 
 __all__ = [
     "COLOURINGS",
@@ -13,6 +13,7 @@ __all__ = [
     "LevelMap",
     "Looking",
     "Moment",
+    "check_video",
     "draw_levels",
     "draw_poster",
     "has_map",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.report._paper import PaperSearch
+from goexplore.report._plot import FAINT, INK, draw_svg
 
 _POINTS = 200
 _RESAMPLES = 1000  # as in the paper's figures (section 2.3)
-INK, FAINT = "#010203", "#040506"
-"""Stand for colours of the page's style, which knows whether it is light or dark."""
+_NEAR = 1.2
+"""How far beyond the end of our curves the paper's numbers are still drawn."""
 PALETTE = ("#2f7fd1", "#d9822b", "#3a9d5d", "#b5489c", "#8a6d3b")
 
 PANELS = {
@@ -28,21 +27,36 @@ PANELS = {
     "memory_bytes": "memory, MB",
 }
 
+Curve = Sequence[dict[str, Any]]
+"""Metrics of a run, in order."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
     """Runs that differ by their seed alone."""
 
     name: str
-    curves: Sequence[Sequence[dict[str, Any]]]
-    """Metrics of each run."""
+    curves: Sequence[Curve]
     paper: PaperSearch | None
+    has_rooms: bool
+    has_levels: bool
 
+    @property
+    def end(self) -> float:
+        """Game frames of the longest run."""
+        return max(float(curve[-1]["game_frames"]) for curve in self.curves)
 
-def panels(groups: Sequence[Group]) -> list[str]:
-    """Return the columns worth a plot: without a map there are no rooms and no levels."""
-    mapped = any(curve[-1]["rooms"] for group in groups for curve in group.curves)
-    return [column for column in PANELS if mapped or column not in ("rooms", "level")]
+    def papers_points(self, column: str) -> list[tuple[float, float]]:
+        """Return what the paper reached, and after how many game frames, where that is near."""
+        paper = self.paper
+        if paper is None:
+            return []
+        if column == "level":
+            points = [(each.game_frames, float(each.level)) for each in paper.levels]
+        else:
+            goal = {"rooms": paper.rooms, "max_score": paper.score}.get(column)
+            points = [] if goal is None or paper.game_frames is None else [(paper.game_frames, goal)]
+        return [(frames, value) for frames, value in points if frames <= _NEAR * self.end]
 
 
 @dataclass(frozen=True)
@@ -55,25 +69,31 @@ class Band:
     high: NDArray[np.float64]
 
 
-def band(curves: Sequence[Sequence[dict[str, Any]]], column: str) -> Band:
-    """Return mean and percentile bootstrap interval over runs, up to where the shortest of them ends."""
-    end = min(curve[-1]["game_frames"] for curve in curves)
-    grid = np.linspace(0, end, _POINTS)
-    rows = []
-    for curve in curves:
+def band(curves: Sequence[Curve], column: str) -> Band:
+    """Return mean and percentile bootstrap interval over the runs that are still going at each point."""
+    ends = [float(curve[-1]["game_frames"]) for curve in curves]
+    grid = np.linspace(0, max(ends), _POINTS)
+    values = np.full((len(curves), _POINTS), np.nan)
+    for row, curve, end in zip(values, curves, ends, strict=True):
         frames = np.array([0, *(point["game_frames"] for point in curve)], np.float64)
-        values = np.array([curve[0][column], *(point[column] for point in curve)], np.float64)
-        rows.append(np.interp(grid, frames, values))
-    values = np.array(rows)
-    mean = values.mean(axis=0)
-    if len(rows) == 1:
-        return Band(grid, mean, mean, mean)
+        found = np.array([curve[0][column], *(point[column] for point in curve)], np.float64)
+        row[grid <= end] = np.interp(grid[grid <= end], frames, found)
+    mean = np.nanmean(values, axis=0)
+    low, high = mean.copy(), mean.copy()
+    for going in np.unique(~np.isnan(values), axis=1).T:  # runs, from all of them to the longest alone
+        here = (~np.isnan(values) == going[:, None]).all(axis=0)
+        low[here], high[here] = _interval(values[np.ix_(going, here)])
+    return Band(grid, mean, low, high)
+
+
+def _interval(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     from scipy.stats import bootstrap
 
-    spread = values.std(axis=0) > 0  # where all runs agree there is nothing to resample
+    mean = values.mean(axis=0)
     low, high = mean.copy(), mean.copy()
+    spread = values.std(axis=0) > 0  # where all runs agree there is nothing to resample
     if spread.any():
-        interval = bootstrap(
+        found = bootstrap(
             (values[:, spread],),
             np.mean,
             n_resamples=_RESAMPLES,
@@ -81,69 +101,46 @@ def band(curves: Sequence[Sequence[dict[str, Any]]], column: str) -> Band:
             axis=0,
             rng=np.random.default_rng(0),
         ).confidence_interval
-        low[spread], high[spread] = interval.low, interval.high
-    return Band(grid, mean, low, high)
+        low[spread], high[spread] = found.low, found.high
+    return low, high
+
+
+def panels(groups: Sequence[Group]) -> list[str]:
+    """Return the columns worth a plot."""
+    hidden = set()
+    if not any(group.has_rooms for group in groups):
+        hidden.add("rooms")
+    if not any(group.has_levels for group in groups):
+        hidden.add("level")
+    return [column for column in PANELS if column not in hidden]
 
 
 def draw_panel(groups: Sequence[Group], column: str) -> str:
-    """Return one plot as SVG that takes its colours from the page."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    """Return one plot as SVG."""
     from matplotlib.ticker import MaxNLocator
 
     scale = 1e6 if column == "memory_bytes" else 1.0
-    longest = max(curve[-1]["game_frames"] for group in groups for curve in group.curves)
-    unit, unit_name = (1e6, "million") if longest >= 2e6 else (1e3, "thousand")
-    with pyplot.rc_context({"svg.fonttype": "none", "font.size": 11, "svg.hashsalt": "goexplore"}):
-        figure, axis = pyplot.subplots(figsize=(5.2, 3.2), layout="constrained")
+    unit, unit_name = (1e6, "million") if max(group.end for group in groups) >= 2e6 else (1e3, "thousand")
+
+    def draw(figure: Any, axis: Any) -> None:
         for number, group in enumerate(groups):
             colour = PALETTE[number % len(PALETTE)]
             found = band(group.curves, column)
-            axis.plot(found.game_frames / unit, found.mean / scale, color=colour, lw=1.8)
-            axis.fill_between(
-                found.game_frames / unit, found.low / scale, found.high / scale, color=colour, alpha=0.2, lw=0
-            )
-            _draw_paper(axis, group, column, float(found.game_frames[-1]), unit, colour)
-        axis.set_xlabel(f"{unit_name} game frames", color=INK)
+            frames = found.game_frames / unit
+            axis.plot(frames, found.mean / scale, color=colour, lw=1.8)
+            axis.fill_between(frames, found.low / scale, found.high / scale, color=colour, alpha=0.2, lw=0)
+            points = [(frames / unit, value) for frames, value in group.papers_points(column)]
+            if points:
+                axis.plot(*zip(*points, strict=True), "o--", color=colour, ms=5, mfc="none", lw=1)
+        axis.set_xlabel(f"{unit_name} game frames")
         axis.set_title(PANELS[column], color=INK, fontsize=12, loc="left")
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, max(1.0, axis.get_ylim()[1]))
         axis.set_xlim(left=0)
-        axis.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=column != "memory_bytes"))
+        axis.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        axis.tick_params(colors=INK)
         axis.grid(color=FAINT, lw=0.6)
         for name, spine in axis.spines.items():
             spine.set_visible(name in ("left", "bottom"))
             spine.set_color(FAINT)
-        figure.patch.set_alpha(0)
-        axis.patch.set_alpha(0)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-        pyplot.close(figure)
-    return for_page(text.getvalue(), column, f"{PANELS[column]} over game frames")
 
-
-def for_page(svg: str, name: str, label: str) -> str:
-    """Return an SVG as a part of a page that has several: names of its own, the page's colours, any size."""
-    svg = re.sub(r"^.*?(?=<svg)", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
-    svg = svg.replace(INK, "var(--ink)").replace(FAINT, "var(--faint)")
-    frame = rf'<svg viewBox="\1" role="img" aria-label="{label}">'
-    return re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', frame, svg, count=1)
-
-
-def _draw_paper(axis: Any, group: Group, column: str, end: float, unit: float, colour: str) -> None:
-    """Draw what the paper reached, if it lies anywhere near."""
-    paper = group.paper
-    if paper is None:
-        return
-    if column == "level" and paper.levels:
-        near = [each for each in paper.levels if each.game_frames <= 1.2 * end]
-        frames, levels = [each.game_frames / unit for each in near], [each.level for each in near]
-        axis.plot(frames, levels, "o--", color=colour, ms=4, lw=1)
-    goal = {"rooms": paper.rooms, "max_score": paper.score}.get(column)
-    if goal is not None and paper.game_frames is not None and end >= 0.1 * paper.game_frames:
-        axis.plot([paper.game_frames / unit], [goal], "o", color=colour, ms=6, mfc="none")
+    return draw_svg(draw, size=(5.2, 3.2), name=column, label=f"{PANELS[column]} over game frames")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import Archive
-from goexplore.report._curves import FAINT, INK, for_page
 from goexplore.report._looking import Looking
+from goexplore.report._plot import FAINT, INK, draw_svg
 
 _SHOWN = 60
 _BRANCHES = 2000
@@ -34,33 +34,24 @@ def gallery(looking: Looking) -> list[Exhibit]:
 
 def draw_tree(archive: Archive) -> str:
     """Return the tree of trajectories as SVG: to the right with every training frame, coloured by score."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
     from matplotlib.collections import LineCollection
 
     lines, scores = _branches(archive)
-    with pyplot.rc_context({"svg.fonttype": "none", "font.size": 11, "svg.hashsalt": "goexplore"}):
-        figure, axis = pyplot.subplots(figsize=(10, 5), layout="constrained")
+
+    def draw(figure: Any, axis: Any) -> None:
         drawn = axis.add_collection(LineCollection(lines, linewidths=0.8, cmap="viridis"))
         drawn.set_array(scores)
         axis.autoscale()
         axis.set_yticks([])
-        axis.set_xlabel("training frames", color=INK)
-        axis.tick_params(colors=INK)
+        axis.set_xlabel("training frames")
         for spine in axis.spines.values():
             spine.set_visible(False)
         bar = figure.colorbar(drawn, ax=axis, shrink=0.6)
         bar.set_label("best search score", color=INK)
         bar.ax.tick_params(colors=INK)
         bar.outline.set_edgecolor(FAINT)
-        figure.patch.set_alpha(0)
-        axis.patch.set_alpha(0)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-        pyplot.close(figure)
-    return for_page(text.getvalue(), "tree", "tree of trajectories")
+
+    return draw_svg(draw, size=(10, 5), name="tree", label="tree of trajectories")
 
 
 def _branches(archive: Archive) -> tuple[list[list[tuple[float, float]]], NDArray[np.float64]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goexplore.archive import Archive, Update
 from goexplore.build import build_selection, build_world
-from goexplore.config import DownscaledConfig, SearchConfig
+from goexplore.config import SearchConfig
 from goexplore.engines import Engine
 from goexplore.envs import Place
 from goexplore.exploration import World
@@ -96,19 +96,10 @@ class Looking:
     def spots(self) -> dict[Spot, list[int]]:
         """Entries by where they are drawn."""
         together: dict[Spot, list[int]] = {}
-        size = self.config.cells
-        if isinstance(size, DownscaledConfig):
-            for entry, place in enumerate(self.places):
-                together.setdefault(Spot(place), []).append(entry)
-            return together
-        columns = self.world.cells.columns([self.archive.cell(entry) for entry in range(len(self.archive))])
-        # Positions count the screen's columns twice.
-        edges_x = (np.arange(columns["x"].max() + 2) * size.cell_width // 2).tolist()
-        edges_y = (np.arange(columns["y"].max() + 2) * size.cell_height).tolist()
-        positions = zip(columns["x"].tolist(), columns["y"].tolist(), strict=True)
-        for entry, (x, y) in enumerate(positions):
-            spot = Spot(self.places[entry], edges_y[y], edges_y[y + 1], edges_x[x], edges_x[x + 1])
-            together.setdefault(spot, []).append(entry)
+        areas = self.world.cells.areas([self.archive.cell(entry) for entry in range(len(self.archive))])
+        corners = [()] * len(self.archive) if areas is None else areas.tolist()
+        for entry, (place, corner) in enumerate(zip(self.places, corners, strict=True)):
+            together.setdefault(Spot(place, *corner), []).append(entry)
         return together
 
     def spot_values(self, colouring: Colouring) -> dict[Spot, float]:

@@ -84,7 +84,7 @@ def draw_levels(looking: Looking, colourings: Sequence[Colouring]) -> Iterator[L
             )
             for colouring, coloured in colours.items()
         }
-        yield LevelMap(level=level, rooms=rooms, pixels=pixels, layers=layers)
+        yield LevelMap(level=level, rooms=rooms, pixels=tiles.numbered(pixels), layers=layers)
 
 
 class _Tiles:
@@ -120,6 +120,17 @@ class _Tiles:
         area = self.area(pixels, room)
         area[..., :3] = picture
         area[..., 3] = 255
+
+    def numbered(self, pixels: Pixels) -> Pixels:
+        """Write each room's number into its corner."""
+        image = Image.fromarray(pixels)
+        draw = ImageDraw.Draw(image)
+        font = ImageFont.load_default(11)
+        for room, (top, left) in self._corner.items():
+            at = (left + 3, top + self._height - 15)
+            draw.rectangle(draw.textbbox(at, str(room), font=font), fill=(0, 0, 0, 255))
+            draw.text(at, str(room), fill=(230, 230, 230, 255), font=font)
+        return np.asarray(image)
 
     def area(self, pixels: Pixels, room: int) -> Pixels:
         """Return the part of the map that shows a room."""
@@ -161,7 +172,8 @@ def _overlay(tiles: _Tiles, level: int, colours: dict[Spot, tuple[int, ...]]) ->
         if spot.place.level == level and spot.place.room in known:
             # The last row and column of a cell stay free, so that cells are seen apart.
             area = tiles.area(pixels, spot.place.room)
-            area[spot.top : spot.bottom - 1, spot.left : spot.right - 1] = (*colour, _OPACITY)
+            bottom, right = max(spot.top + 1, spot.bottom - 1), max(spot.left + 1, spot.right - 1)
+            area[spot.top : bottom, spot.left : right] = (*colour, _OPACITY)
     return pixels
 
 

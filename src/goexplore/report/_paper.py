@@ -37,19 +37,26 @@ class PaperSearch:
     score: float
     score_interval: tuple[float, float] | None
     """95 %, pivotal bootstrap."""
-    levels_solved: float | None
     levels: tuple[LevelReached, ...]
+    source: str
+    machine: str
 
 
 @cache
 def _searches() -> dict[tuple[str, str], PaperSearch]:
-    data = json.loads((Path(__file__).parent / "paper.json").read_text())
+    data = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
     found = {}
     for each in data["searches"]:
         key = (each.pop("game"), each.pop("cells"))
         levels = tuple(LevelReached(**level) for level in each.pop("levels"))
         interval = each.pop("score_interval")
-        found[key] = PaperSearch(**each, levels=levels, score_interval=tuple(interval) if interval else None)
+        found[key] = PaperSearch(
+            **each,
+            levels=levels,
+            score_interval=tuple(interval) if interval else None,
+            source=data["source"],
+            machine=data["machine"],
+        )
     return found
 
 

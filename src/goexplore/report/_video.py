@@ -18,10 +18,13 @@ from goexplore.build import build_env
 from goexplore.config import AtariConfig
 from goexplore.engines import Engine
 from goexplore.errors import ConfigError
+from goexplore.files import written_whole
 
 GAME_FRAMES_PER_SECOND = 60
 _STRIP = 24
 """Rows below the picture for score and frame, at scale 1."""
+_LARGEST_SCALE = 16
+_GIF_EVERY = 4
 _INK, _PAPER = (235, 235, 235), (20, 20, 20)
 
 Picture = NDArray[np.uint8]
@@ -85,14 +88,17 @@ class Film(NamedTuple):
     last: Moment
 
 
+def check_video(file: Path, scale: int) -> None:
+    """Raise ConfigError for what cannot become a video."""
+    if not 1 <= scale <= _LARGEST_SCALE:
+        raise ConfigError(f"expected --scale between 1 and {_LARGEST_SCALE}, got {scale}: change it")
+    if file.suffix.lower() not in _WRITERS:
+        raise ConfigError(f"expected a file name that ends in .mp4 or .gif, got {file}: change it")
+
+
 def write_video(moments: Iterable[Moment], file: Path, *, scale: int, overlay: bool) -> Film:
     """Write an MP4 or a GIF, as the file's name says."""
-    if scale < 1:
-        raise ConfigError(f"expected --scale to be 1 or more, got {scale}: change it")
-    writers = {".mp4": _write_mp4, ".gif": _write_gif}
-    if file.suffix not in writers:
-        raise ConfigError(f"expected a file name that ends in .mp4 or .gif, got {file}: change it")
-    aside = file.with_name(f".{file.stem}.part{file.suffix}")
+    check_video(file, scale)
     last: Moment
 
     def frames() -> Iterator[Picture]:
@@ -100,44 +106,47 @@ def write_video(moments: Iterable[Moment], file: Path, *, scale: int, overlay: b
         for last in moments:
             yield show(last, scale=scale, overlay=overlay)
 
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        count = writers[file.suffix](frames(), aside)
-        aside.replace(file)
-    finally:
-        aside.unlink(missing_ok=True)
+    with written_whole(file) as aside:
+        count = _WRITERS[file.suffix.lower()](frames(), aside)
     return Film(count, last)
 
 
 def _write_mp4(frames: Iterator[Picture], file: Path) -> int:
     import av
 
-    first = next(frames)
-    count = 1
-    with av.open(str(file), "w", options={"movflags": "+faststart"}) as container:
+    count = 0
+    with av.open(str(file), "w", format="mp4", options={"movflags": "+faststart"}) as container:
         stream = container.add_stream("libx264", rate=GAME_FRAMES_PER_SECOND)
-        stream.height, stream.width = first.shape[:2]
         stream.pix_fmt = "yuv420p"  # the only one that every browser and phone plays
         stream.options = {"crf": "24", "preset": "veryfast"}
-        container.mux(stream.encode(av.VideoFrame.from_ndarray(first)))
         for frame in frames:
-            count += 1
+            if count == 0:
+                stream.height, stream.width = frame.shape[:2]
             container.mux(stream.encode(av.VideoFrame.from_ndarray(frame)))
+            count += 1
         container.mux(stream.encode())
     return count
 
 
 def _write_gif(frames: Iterator[Picture], file: Path) -> int:
-    """GIF's clock ticks in hundredths of a second, and browsers slow down what is faster than two ticks."""
-    every = 4
-    images = [
-        Image.fromarray(frame).quantize(64, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-        for number, frame in enumerate(frames)
-        if number % every == 0
-    ]
-    ticks = [
-        round(Fraction(100 * every * number, GAME_FRAMES_PER_SECOND)) for number in range(len(images) + 1)
-    ]
+    """Every fourth frame and the last: GIF's clock ticks in hundredths of a second. It is kept in memory."""
+    images, left_out = [], None
+    for number, frame in enumerate(frames):
+        left_out = frame if number % _GIF_EVERY else None
+        if left_out is None:
+            images.append(_quantize(frame))
+    if left_out is not None:  # often the one that matters
+        images.append(_quantize(left_out))
+    tick = Fraction(100 * _GIF_EVERY, GAME_FRAMES_PER_SECOND)
+    ticks = [round(tick * number) for number in range(len(images) + 1)]
     durations = [10 * (after - before) for before, after in pairwise(ticks)]
-    images[0].save(file, save_all=True, append_images=images[1:], duration=durations, loop=0)
+    first, *others = images
+    first.save(file, format="gif", save_all=True, append_images=others, duration=durations, loop=0)
     return len(images)
+
+
+def _quantize(frame: Picture) -> Image.Image:
+    return Image.fromarray(frame).quantize(64, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+
+
+_WRITERS = {".mp4": _write_mp4, ".gif": _write_gif}

@@ -1,0 +1,297 @@
+"""The sections of the report, as HTML."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goexplore.archive import Standing
+from goexplore.demos import Source, keep_different
+from goexplore.engines import choose_engine
+from goexplore.envs import facts, rom_name
+from goexplore.errors import DemonstrationError
+from goexplore.report._curves import PALETTE, Group, draw_panel, panels
+from goexplore.report._gallery import draw_tree, gallery
+from goexplore.report._html import duration, png, short, table
+from goexplore.report._looking import COLOURINGS, MEANING, Looking
+from goexplore.report._map import LevelMap, draw_levels, gradient, tick
+from goexplore.report._paper import PaperSearch
+from goexplore.report._video import play_moments, show, write_video
+from goexplore.runs import RunDirectory
+
+_VIDEO_SPEED = 4
+_VIDEO_PICTURES = 3000
+"""Of one video, at most: a longer trajectory is shown faster, for the page has to stay small."""
+_LOOKED_THROUGH = 2000
+"""Trajectories of each run among which videos are chosen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run to report on."""
+
+    source: Source
+    name: str
+    """Of the run directory, with as much of its path as it takes to tell it from others."""
+    directory: RunDirectory
+    metrics: list[dict[str, Any]]
+    """Up to the checkpoint that everything else on the page shows."""
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """What it had reached."""
+        return self.metrics[-1]
+
+
+def summary_section(runs: Sequence[Run], best: Run) -> str:
+    """Return cards of the best run and a table of all."""
+    last = best.last
+    game = facts(rom_name(best.source.config.env.game))
+    mapped = {
+        "rooms": f"{last['rooms']:,}" if game.room_address is not None else None,
+        "highest level": str(last["level"]) if game.level_address is not None else None,
+    }
+    cards = {
+        "best search score": f"{last['max_score']:,.0f}",
+        **{label: value for label, value in mapped.items() if value is not None},
+        "cells": f"{last['cells']:,}",
+        "game frames": short(last["game_frames"]),
+        "time": duration(last["wall_seconds"]),
+    }
+    columns: dict[str, Callable[[Run], str]] = {
+        "run": lambda run: escape(run.name),
+        "seed": lambda run: str(run.source.config.seed),
+        "engine": lambda run: run.source.engine,
+        "game frames": lambda run: f"{run.last['game_frames']:,}",
+        "time": lambda run: duration(run.last["wall_seconds"]),
+        "cells": lambda run: f"{run.last['cells']:,}",
+        "rooms": lambda run: f"{run.last['rooms']:,}",
+        "level": lambda run: str(run.last["level"]),
+        "best search score": lambda run: f"{run.last['max_score']:,.0f}",
+        "memory": lambda run: f"{run.last['memory_bytes'] / 1e6:,.0f} MB",
+    }
+    if game.room_address is None:
+        del columns["rooms"]
+    if game.level_address is None:
+        del columns["level"]
+    shown = "".join(f'<div class="card"><b>{value}</b>{label}</div>' for label, value in cards.items())
+    of = f'<p class="note">of {escape(best.name)}, the best of {len(runs)} runs</p>' if runs[1:] else ""
+    rows = [[column(run) for column in columns.values()] for run in runs]
+    return f'<div class="cards">{shown}</div>{of}{table(list(columns), rows, numbers=range(3, len(columns)))}'
+
+
+def curves_section(groups: Sequence[Group]) -> str:
+    """Return plots over game frames."""
+    legend = "".join(
+        f'<li><i style="background:{PALETTE[number % len(PALETTE)]}"></i>{escape(group.name)}, '
+        f"{len(group.curves)} {'run' if len(group.curves) == 1 else 'runs'}</li>"
+        for number, group in enumerate(groups)
+    )
+    shown = panels(groups)
+    notes = []
+    if any(len(group.curves) > 1 for group in groups):
+        notes.append(
+            "Lines are means over the runs that had come so far, bands their 95 % percentile bootstrap "
+            "intervals."
+        )
+    if any(group.papers_points(column) for group in groups for column in shown):
+        notes.append(
+            "Circles are the paper's means: at the end of its runs, and when they had solved a level."
+        )
+    note = f'<p class="note">{" ".join(notes)}</p>' if notes else ""
+    plots = "".join(draw_panel(groups, column) for column in shown)
+    return f'<ul class="legend">{legend}</ul>{note}<div class="plots">{plots}</div>'
+
+
+def comparison_section(groups: Sequence[Group]) -> str:
+    """Return tables of what was reached when, here and in the paper."""
+    parts = []
+    for group in groups:
+        paper = group.paper
+        if paper is None:
+            continue
+        rows = [["end of the run", _paper_end(paper), _our_end(group)]]
+        for reached in paper.levels:
+            ours = [first for curve in group.curves if (first := _first(curve, reached.level))]
+            theirs = f"{short(reached.game_frames)} in {reached.hours:g} h ({reached.solved:.0%} of the runs)"
+            mine = "not reached"
+            if ours:
+                frames = float(np.mean([point["game_frames"] for point in ours]))
+                seconds = float(np.mean([point["wall_seconds"] for point in ours]))
+                mine = f"{short(frames)} in {duration(seconds)} ({len(ours)} of {len(group.curves)} runs)"
+            rows.append([f"level {reached.level} reached", theirs, mine])
+            if not ours:
+                break  # nor any after it
+        heads = [escape(group.name), f"paper, {paper.name}, {paper.runs} runs", "these runs"]
+        parts.append(table(heads, rows))
+        parts.append(
+            f'<p class="note">Game frames, and time on {escape(paper.machine)} in the paper. Means over the '
+            f"runs that got there. {escape(paper.source)}: {escape(paper.where)}.</p>"
+        )
+    return "".join(parts)
+
+
+def _paper_end(paper: PaperSearch) -> str:
+    low_high = paper.score_interval
+    interval = f" (95 %: {low_high[0]:,.0f} to {low_high[1]:,.0f})" if low_high else ""
+    budget = f" after {short(paper.game_frames)} in {paper.hours:g} h" if paper.game_frames else ""
+    return f"{paper.rooms:g} rooms, {paper.score:,.0f} points{interval}{budget}"
+
+
+def _our_end(group: Group) -> str:
+    ends = [curve[-1] for curve in group.curves]
+    rooms, score, frames, seconds = (
+        float(np.mean([end[column] for end in ends]))
+        for column in ("rooms", "max_score", "game_frames", "wall_seconds")
+    )
+    return f"{rooms:.3g} rooms, {score:,.0f} points after {short(frames)} in {duration(seconds)}"
+
+
+def _first(curve: Sequence[dict[str, Any]], level: int) -> dict[str, Any] | None:
+    return next((point for point in curve if point["level"] >= level), None)
+
+
+def map_section(looking: Looking) -> str:
+    """Return the map of each level, with a choice of what colours the cells."""
+    levels = list(draw_levels(looking, COLOURINGS))
+    colours = "".join(
+        f'<input class="choice" type="radio" name="colour" id="colour-{name}"'
+        f"{' checked' if name == 'found' else ''}>"
+        f'<label for="colour-{name}">{MEANING[name]}</label>'
+        for name in COLOURINGS
+    )
+    rules = "".join(
+        f"#map:has(#colour-{name}:checked) .layer-{name} {{ display: block; }}" for name in COLOURINGS
+    )
+    stops = ", ".join(f"rgb({red},{green},{blue})" for red, green, blue in gradient()[::51].tolist())
+    scales = "".join(
+        f'<p class="scale layer-{name} note">{tick(layer.low)}<span '
+        f'style="background:linear-gradient(90deg, {stops})"></span>{tick(layer.high)} {MEANING[name]}'
+        f"{', logarithmic' if layer.logarithmic else ''}</p>"
+        for name, layer in levels[0].layers.items()
+    )
+    maps = "".join(_level(level, len(levels) > 1) for level in levels)
+    return f"<style>{rules}</style><fieldset><legend>Colour</legend>{colours}</fieldset>{scales}{maps}"
+
+
+def _level(level: LevelMap, several: bool) -> str:
+    height, width = level.shape
+    title = f"level {level.level}, {level.rooms} rooms"
+    layers = "".join(
+        f'<img class="layer layer-{name}" alt="" src="{png(layer.pixels)}">'
+        for name, layer in level.layers.items()
+    )
+    heading = f"<h3>{title.capitalize()}</h3>" if several else ""
+    return (
+        f'{heading}<div class="scroll" tabindex="0" role="group" aria-label="Map of {title}">'
+        f'<div class="map" style="aspect-ratio:{width}/{height}"><img alt="Map of {title}" '
+        f'src="{png(level.pixels)}">{layers}</div></div>'
+    )
+
+
+def gallery_section(looking: Looking) -> str:
+    """Return pictures of cells, for games without a map."""
+    archive = looking.archive
+    found = archive.values("found_at_game_frame").tolist()
+    figures = "".join(
+        f'<figure><img alt="cell {each.entry}" src="{png(each.picture)}"><figcaption>{each.entry}: '
+        f"{short(found[each.entry])}, score {archive[each.entry].standing.score:,.0f}</figcaption></figure>"
+        for each in gallery(looking)
+    )
+    return (
+        '<p class="note">By first visit: number of the cell, game frames until it was found, its best search '
+        f'score.</p><div class="gallery">{figures}</div>'
+    )
+
+
+def tree_section(looking: Looking) -> str:
+    """Return the tree of trajectories."""
+    return f'<div class="scroll tree" tabindex="0" role="group">{draw_tree(looking.archive)}</div>'
+
+
+def videos_section(runs: Sequence[Run], count: int) -> str:
+    """Return videos of the best trajectories."""
+    figures = []
+    for run, entry, actions in islice(_different(runs), count):
+        env, score = run.source.config.env, run.source.archive.board.standing(entry).score
+        engine = choose_engine(rom_name(env.game), "auto").engine
+        speed = _VIDEO_SPEED * math.ceil(len(actions) / _VIDEO_PICTURES)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "video.mp4"
+            film = write_video(play_moments(env, actions, engine, every=speed), file, scale=1, overlay=True)
+            data = base64.b64encode(file.read_bytes()).decode()
+        if film.last.score != score:
+            raise DemonstrationError(
+                f"expected a score of {score:g} from entry {entry} of {run.name}, got {film.last.score:g} on "
+                f"replay: check the run with `goexplore verify {run.source.path}`"
+            )
+        figures.append(
+            f'<figure><video controls loop muted playsinline preload="metadata" '
+            f'poster="{png(show(film.last, scale=1, overlay=True))}" '
+            f'src="data:video/mp4;base64,{data}"></video>'
+            f"<figcaption>search score {score:,.0f} in {len(actions):,} training frames; entry {entry} of "
+            f"{escape(run.name)}; {speed} x speed</figcaption></figure>"
+        )
+    return f'<div class="videos">{"".join(figures)}</div>'
+
+
+def _different(runs: Sequence[Run]) -> Iterator[tuple[Run, int, bytes]]:
+    """Yield the best trajectories of all runs that are not mostly the same."""
+    ranked = [(run, entry) for run in runs for entry in run.source.ranked()[:_LOOKED_THROUGH]]
+    if any(run.last["max_score"] > 0 for run in runs):
+        standings = {id(run): run.source.archive.board.standing for run in runs}
+        ranked.sort(key=lambda each: _order(standings[id(each[0])](each[1])))
+    trajectories = (run.source.archive.trajectory(entry) for run, entry in ranked)
+    for position in keep_different(trajectories, 0.2):
+        run, entry = ranked[position]
+        yield run, entry, run.source.archive.trajectory(entry)
+
+
+def _order(standing: Standing) -> tuple[float, int]:
+    return -standing.score, standing.length
+
+
+def verification_section(runs: Sequence[Run]) -> str:
+    """Return what `goexplore verify` found."""
+    lines = []
+    for run in runs:
+        found = run.directory.verification()
+        name = escape(run.name)
+        if found is None:
+            command = escape(f"goexplore verify {run.source.path}")
+            lines.append(f"<li>{name}: not verified yet: <code>{command}</code></li>")
+            continue
+        good = not found["mismatches"]
+        verdict = "no mismatch" if good else f"{len(found['mismatches']):,} mismatches"
+        lines.append(
+            f"<li>{name}: {found['checked']:,} of {found['entries']:,} entries of checkpoint "
+            f"{found['checkpoint']} replayed from the initial state on ale-py, {found['game_frames']:,} game "
+            "frames: "
+            f'<span class="{"good" if good else "bad"}">{verdict}</span></li>'
+        )
+    return f"<ul>{''.join(lines)}</ul>"
+
+
+def settings_section(runs: Sequence[Run]) -> str:
+    """Return commands, versions and settings."""
+    parts = []
+    for run in runs:
+        info = run.directory.info()
+        parts.append(
+            f"<details><summary>{escape(run.name)}</summary>"
+            f"<pre>{escape(shlex.join(info['command']))}</pre>"
+            f"<pre>{escape(json.dumps(info['versions'], indent=2))}</pre>"
+            f"<pre>{escape(json.dumps(info['search'], indent=2))}</pre></details>"
+        )
+    return "".join(parts)
