@@ -195,7 +195,7 @@ def _level(level: LevelMap, several: bool) -> str:
     heading = f"<h3>{title.capitalize()}</h3>" if several else ""
     return (
         f'{heading}<div class="scroll" tabindex="0" role="group" aria-label="Map of {title}">'
-        f'<div class="map" style="aspect-ratio:{width}/{height}"><img alt="Map of {title}" '
+        f'<div class="map" style="aspect-ratio:{width}/{height};min-width:{width // 60}rem"><img alt="Map of {title}" '
         f'src="{png(level.pixels)}">{layers}</div></div>'
     )
 
