@@ -193,10 +193,11 @@ def _level(level: LevelMap, several: bool) -> str:
         for name, layer in level.layers.items()
     )
     heading = f"<h3>{title.capitalize()}</h3>" if several else ""
+    shape = f"aspect-ratio:{width}/{height};min-width:{width // 60}rem"
     return (
         f'{heading}<div class="scroll" tabindex="0" role="group" aria-label="Map of {title}">'
-        f'<div class="map" style="aspect-ratio:{width}/{height};min-width:{width // 60}rem"><img alt="Map of {title}" '
-        f'src="{png(level.pixels)}">{layers}</div></div>'
+        f'<div class="map" style="{shape}"><img alt="Map of {title}" src="{png(level.pixels)}">{layers}</div>'
+        "</div>"
     )
 
 
