@@ -95,7 +95,7 @@ def test_a_damaged_checkpoint_that_is_set_aside_does_not_push_out_a_whole_one(ru
 
 def test_a_run_that_ended_before_it_had_begun_can_be_begun_again(tmp_path):
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)
-    (tmp_path / "run" / "config.json.part").write_text("{")
+    (tmp_path / "run" / ".config.part.json").write_text("{")
     RunDirectory.create(tmp_path / "run", CONFIG)
 
 

@@ -24,15 +24,15 @@ def montezuma(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def pitfall(tmp_path_factory) -> Path:
-    return explore("pitfall", tmp_path_factory.mktemp("runs"), engine=ENGINE)
+    return explore("pitfall", tmp_path_factory.mktemp("runs"), engine=ENGINE, game_frames=60_000)
 
 
 @pytest.fixture(scope="session")
 def pitfall_pixels(tmp_path_factory) -> Path:
-    return explore("pitfall-pixels", tmp_path_factory.mktemp("runs"), engine=ENGINE)
+    return explore("pitfall-pixels", tmp_path_factory.mktemp("runs"), engine=ENGINE, game_frames=60_000)
 
 
 @pytest.fixture(scope="session")
 def freeway(tmp_path_factory) -> Path:
     """A game without a map."""
-    return explore("ALE/Freeway-v5", tmp_path_factory.mktemp("runs"), game_frames=30_000)
+    return explore("ALE/Freeway-v5", tmp_path_factory.mktemp("runs"), game_frames=20_000)

@@ -26,6 +26,14 @@ def is_folder(name: str) -> bool:
         return False
 
 
+def is_file(name: str) -> bool:
+    """Return whether a name is that of a file."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def require_runs(paths: Sequence[Path]) -> None:
     """Refuse a command without a run."""
     if not paths:

@@ -12,9 +12,9 @@ import tyro
 from goexplore.archive import Archive
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import thousands
-from goexplore.cli._sources import is_folder
+from goexplore.cli._sources import is_file, is_folder
 from goexplore.config import SearchConfig
-from goexplore.demos import SUFFIX, find_demonstration
+from goexplore.demos import SUFFIX, find_demonstration, sample_names
 from goexplore.engines import distrust
 from goexplore.envs import rom_name
 from goexplore.errors import ConfigError, DemonstrationError
@@ -57,8 +57,13 @@ def run_verify(arguments: list[str]) -> int:
 
 
 def _demonstrations(name: str) -> list[str]:
-    if not is_folder(name):
+    if is_file(name) or name in sample_names():
         return [name]
+    if not is_folder(name):
+        raise ConfigError(
+            "expected a run directory with a config.json, a demonstration's file or a sample, got "
+            f"{name!r}: check the path"
+        )
     files = sorted(str(file) for file in Path(name).glob(f"*{SUFFIX}"))
     if not files:
         raise ConfigError(f"expected a run or a folder of demonstrations, got {name}, which is neither")
