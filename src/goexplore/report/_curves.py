@@ -87,12 +87,12 @@ def band(curves: Sequence[Curve], column: str) -> Band:
 
 
 def _interval(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    from scipy.stats import bootstrap
-
     mean = values.mean(axis=0)
     low, high = mean.copy(), mean.copy()
     spread = values.std(axis=0) > 0  # where all runs agree there is nothing to resample
     if spread.any():
+        from scipy.stats import bootstrap
+
         found = bootstrap(
             (values[:, spread],),
             np.mean,
