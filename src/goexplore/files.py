@@ -40,14 +40,31 @@ def output_errors(file: Path) -> Iterator[None]:
         ) from error
 
 
+def is_file(name: Path | str) -> bool:
+    """Return whether a name is that of a file; names that no file can have are not."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(name: Path | str) -> bool:
+    """Return whether a name is that of a folder; names that no folder can have are not."""
+    try:
+        return Path(name).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def require_writable(file: Path) -> None:
     """Find out before the work, not after it, whether a file can be written."""
     with output_errors(file):
         if file.is_dir():
             raise IsADirectoryError(errno.EISDIR, "a directory")
-        with written_whole(file.with_name(f".{file.name}.probe")) as probe:
-            probe.touch()
-        file.with_name(f".{file.name}.probe").unlink()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        probe = file.with_name(f".{file.name}.probe")
+        probe.touch()
+        probe.unlink()
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

@@ -18,22 +18,6 @@ def open_source(path: Path) -> Source:
     return source
 
 
-def is_folder(name: str) -> bool:
-    """Return whether a name is that of a folder; names that no file can have are not."""
-    try:
-        return Path(name).is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def is_file(name: str) -> bool:
-    """Return whether a name is that of a file."""
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):
-        return False
-
-
 def require_runs(paths: Sequence[Path]) -> None:
     """Refuse a command without a run."""
     if not paths:

@@ -12,12 +12,12 @@ import tyro
 from goexplore.archive import Archive
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import thousands
-from goexplore.cli._sources import is_file, is_folder
 from goexplore.config import SearchConfig
 from goexplore.demos import SUFFIX, find_demonstration, sample_names
 from goexplore.engines import distrust
 from goexplore.envs import rom_name
 from goexplore.errors import ConfigError, DemonstrationError
+from goexplore.files import is_file, is_folder
 from goexplore.random import SplitMix64
 from goexplore.runs import RunDirectory
 from goexplore.verification import Verdict, verify

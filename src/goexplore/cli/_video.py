@@ -9,12 +9,12 @@ from pathlib import Path
 import tyro
 
 from goexplore.cli._progress import thousands
-from goexplore.cli._sources import is_folder, open_source
+from goexplore.cli._sources import open_source
 from goexplore.demos import find_demonstration
 from goexplore.engines import EngineWish, choose_engine
 from goexplore.envs import rom_name
 from goexplore.errors import ConfigError, DemonstrationError
-from goexplore.files import output_errors, require_writable
+from goexplore.files import is_folder, output_errors, require_writable
 from goexplore.report import Moment, check_video, play_moments, write_video
 
 

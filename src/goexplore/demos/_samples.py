@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 from goexplore.demos._demonstration import SUFFIX, Demonstration
 from goexplore.demos._replay import read_demonstration
 from goexplore.errors import DemonstrationError
+from goexplore.files import is_file
 
 _FOLDER = Path(__file__).parent.parent / "samples"
 
@@ -19,10 +19,9 @@ def sample_names() -> list[str]:
 
 def find_demonstration(name: str) -> Demonstration:
     """Read a demonstration, given as a file's path or a sample's name, and verify it by replay."""
-    with contextlib.suppress(OSError, ValueError):  # names that no file can have
-        for file in (Path(name), _FOLDER / f"{name}{SUFFIX}"):
-            if file.is_file():
-                return read_demonstration(file)
+    for file in (Path(name), _FOLDER / f"{name}{SUFFIX}"):
+        if is_file(file):
+            return read_demonstration(file)
     raise DemonstrationError(
         f"expected a demonstration's file or a sample, got {name!r}: samples are {', '.join(sample_names())}"
     )
