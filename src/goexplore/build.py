@@ -5,10 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from goexplore import _native as native
-from goexplore.cells import CellRepresentation, DownscaledCells, MontezumaCells, PitfallCells
-from goexplore.config import AtariConfig, DownscaledConfig, MontezumaConfig, PitfallConfig, SearchConfig
+from goexplore.cells import CellRepresentation, DownscaledCells, MontezumaCells, Palette, PitfallCells
+from goexplore.config import (
+    AtariConfig,
+    DownscaledConfig,
+    EnvConfig,
+    MazesConfig,
+    MontezumaConfig,
+    PitfallConfig,
+    SearchConfig,
+)
 from goexplore.engines import Engine
-from goexplore.envs import AtariEnv, NativeAtariEnv, action_numbers, facts, load_cartridge, rom_name
+from goexplore.envs import (
+    AtariEnv,
+    Environment,
+    NativeAtariEnv,
+    TwoMazes,
+    action_numbers,
+    facts,
+    load_cartridge,
+)
 from goexplore.exploration import (
     Executor,
     NativeKernel,
@@ -31,8 +47,10 @@ from goexplore.selection import (
 )
 
 
-def build_env(config: AtariConfig, engine: Engine = "ale") -> AtariEnv | NativeAtariEnv:
+def build_env(config: EnvConfig, engine: Engine = "ale") -> AtariEnv | NativeAtariEnv | TwoMazes:
     """Return a fresh environment."""
+    if isinstance(config, MazesConfig):
+        return TwoMazes(frame_skip=config.frame_skip)
     return (NativeAtariEnv if engine == "native" else AtariEnv)(
         game=config.game,
         frame_skip=config.frame_skip,
@@ -47,13 +65,19 @@ def build_world(config: SearchConfig, engine: Engine = "ale") -> World:
     return World(env, _build_cells(config, env))
 
 
-def _build_cells(config: SearchConfig, env: AtariEnv | NativeAtariEnv) -> CellRepresentation:
+def _build_cells(config: SearchConfig, env: Environment) -> CellRepresentation:
     cells = config.cells
     if isinstance(cells, MontezumaConfig):
         return MontezumaCells(cell_width=cells.cell_width, cell_height=cells.cell_height)
     if isinstance(cells, PitfallConfig):
         return PitfallCells(cell_width=cells.cell_width, cell_height=cells.cell_height)
-    return DownscaledCells(width=cells.width, height=cells.height, levels=cells.levels, palette=env)
+    palette = palette_of(env)
+    return DownscaledCells(width=cells.width, height=cells.height, levels=cells.levels, palette=palette)
+
+
+def palette_of(env: Environment) -> Palette | None:
+    """Return what the environment's pixels mean; None where they are grey levels already."""
+    return env if isinstance(env, AtariEnv | NativeAtariEnv) else None
 
 
 @dataclass(frozen=True)
@@ -81,7 +105,8 @@ class MakeNativeKernel:
     def __call__(self) -> NativeKernel:
         """Return a kernel with a machine of its own."""
         env, cells, exploration = self.config.env, self.config.cells, self.config.exploration
-        rom = rom_name(env.game)
+        assert isinstance(env, AtariConfig)
+        rom = env.name
         game = facts(rom)
         if isinstance(cells, DownscaledConfig):
             size = {"cell_width": cells.width, "cell_height": cells.height, "levels": cells.levels}

@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from goexplore.envs import EpisodeEnd, gymnasium_id, rom_name
+from goexplore.envs import TWO_MAZES, EpisodeEnd, gymnasium_id, rom_name
 from goexplore.errors import ConfigError
 
 
@@ -35,6 +35,38 @@ class AtariConfig:
                 f"expected --env.episode-end to be {' or '.join(get_args(EpisodeEnd))}, got "
                 f"{self.episode_end!r}: change it"
             )
+
+    @property
+    def name(self) -> str:
+        """The ROM's name: the same for all ways to write the game's."""
+        return rom_name(self.game)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MazesConfig:
+    """Two mazes, for a first try of everything (paper, figure 1)."""
+
+    game: Literal["two-mazes"] = TWO_MAZES
+    frame_skip: int = 1
+    """Game frames per training frame."""
+
+    def __post_init__(self) -> None:
+        if self.game != TWO_MAZES:
+            raise ConfigError(f"expected the game {TWO_MAZES}, got {self.game!r}: change it")
+        _at_least("env.frame-skip", self.frame_skip, 1)
+
+    @property
+    def name(self) -> str:
+        """The game's name."""
+        return self.game
+
+
+EnvConfig: TypeAlias = AtariConfig | MazesConfig
+
+
+def env_from_json(values: dict[str, Any]) -> EnvConfig:
+    """Return the settings of a game that were written as JSON values."""
+    return MazesConfig(**values) if values["game"] == TWO_MAZES else AtariConfig(**values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +187,7 @@ class ExplorationConfig:
 class SearchConfig:
     """Everything that decides what a search finds: equal configs give equal archives."""
 
-    env: AtariConfig
+    env: EnvConfig
     cells: CellsConfig = field(default_factory=DownscaledConfig)
     selection: SelectionConfig = field(default_factory=SelectionConfig)
     exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
@@ -165,10 +197,10 @@ class SearchConfig:
     def __post_init__(self) -> None:
         _at_least("seed", self.seed, 0)
         game = _GAME_OF_CELLS.get(self.cells.kind)
-        if game is not None and rom_name(self.env.game) != game:
+        if game is not None and self.env.name != game:
             raise ConfigError(
                 f"expected the game {gymnasium_id(game)} for {self.cells.kind} cells, got {self.env.game}: "
-                f"explore {gymnasium_id(rom_name(self.env.game))}, which has downscaled cells"
+                "explore the game by its own name, with downscaled cells"
             )
         weights = self.selection
         if self.cells.kind == "downscaled" and (weights.horizontal_weight or weights.vertical_weight):
@@ -202,7 +234,7 @@ def from_json(values: dict[str, Any]) -> SearchConfig:
     """Return the config that `to_json` was given."""
     try:
         return SearchConfig(
-            env=AtariConfig(**values["env"]),
+            env=env_from_json(values["env"]),
             cells=_CELLS[values["cells"]["kind"]](**values["cells"]),
             selection=SelectionConfig(**values["selection"]),
             exploration=ExplorationConfig(**values["exploration"]),

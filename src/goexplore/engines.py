@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from goexplore import _native as native
+from goexplore.envs._games import TWO_MAZES
 from goexplore.errors import ConfigError
 
 Engine: TypeAlias = Literal["native", "ale"]
@@ -47,6 +48,10 @@ class Choice:
 
 def choose_engine(rom: str, wish: EngineWish) -> Choice:
     """Return the engine for a game. `auto` trusts the native one only where it is certified."""
+    if rom == TWO_MAZES:
+        if wish == "native":
+            raise ConfigError(f"expected a game for the native engine, got {rom}: omit --engine")
+        return Choice("ale", f"Python: {rom} needs no emulator")
     if wish == "ale":
         return Choice("ale", "ale-py, as asked for")
     if native.atari is None:

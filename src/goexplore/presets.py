@@ -8,6 +8,7 @@ from goexplore.config import (
     AtariConfig,
     DownscaledConfig,
     ExplorationConfig,
+    MazesConfig,
     MontezumaConfig,
     PitfallConfig,
     SearchConfig,
@@ -69,6 +70,13 @@ PRESETS: dict[str, SearchConfig] = {
             reset_seen=True,
         ),
         exploration=ExplorationConfig(batch_size=100),
+    ),
+    # No Atari game: solved within seconds.
+    "two-mazes": SearchConfig(
+        env=MazesConfig(),
+        cells=DownscaledConfig(width=20, height=15, levels=255),
+        selection=SelectionConfig(seen_weight=1, epsilon1=1, epsilon2=0, constant=0, reset_seen=True),
+        exploration=ExplorationConfig(training_frames=30, repeat_probability=0.5),
     ),
 }
 

@@ -20,12 +20,13 @@ from goexplore.archive import Archive
 from goexplore.build import build_executor, build_selection, build_world
 from goexplore.cells import CellRepresentation
 from goexplore.config import SearchConfig
+from goexplore.directories import clear_errors
 from goexplore.engines import EngineWish, choose_engine, refuse_distrusted
-from goexplore.envs import load_cartridge, rom_name
+from goexplore.envs import load_cartridge
 from goexplore.errors import ConfigError
 from goexplore.event_file import EventFile
 from goexplore.exploration import ProcessExecutor, Search, Status
-from goexplore.runs import RunDirectory, clear_errors
+from goexplore.runs import RunDirectory
 
 _METRICS_SECONDS = 5.0
 _PACE_SECONDS = 30.0
@@ -135,8 +136,8 @@ def explore(
         run = RunDirectory.open(Path(run_dir))
         run.require(config, engine)
         engine = run.engine()
-        refuse_distrusted(rom_name(config.env.game), engine)
-    choice = choose_engine(rom_name(config.env.game), engine)
+        refuse_distrusted(config.env.name, engine)
+    choice = choose_engine(config.env.name, engine)
     world = build_world(config, choice.engine)
     world.reset()  # finds settings that do not fit the game before anything is written
     with contextlib.ExitStack() as stack:
@@ -145,7 +146,7 @@ def explore(
             run = RunDirectory.create(Path(run_dir), config, choice.engine)
         stack.enter_context(run.locked())
         reporter.say(f"engine: {choice.reason}")
-        if choice.engine == "native" and not load_cartridge(rom_name(config.env.game)).translated:
+        if choice.engine == "native" and not load_cartridge(config.env.name).translated:
             reporter.say("no C compiler: the ROM is interpreted, which takes about twice the time")
         checkpoint = run.read_checkpoint()
         if checkpoint:

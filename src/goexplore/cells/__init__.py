@@ -1,6 +1,6 @@
 """Cell representations: which states count as the same place."""
 
-from goexplore.cells._downscaled import DownscaledCells
+from goexplore.cells._downscaled import DownscaledCells, Palette
 from goexplore.cells._function import FunctionCells
 from goexplore.cells._montezuma import MontezumaCells
 from goexplore.cells._pitfall import PitfallCells
@@ -12,5 +12,6 @@ __all__ = [
     "DownscaledCells",
     "FunctionCells",
     "MontezumaCells",
+    "Palette",
     "PitfallCells",
 ]

@@ -15,6 +15,7 @@ from goexplore.certification import certify
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._explore import parse_count
 from goexplore.cli._progress import thousands
+from goexplore.config import AtariConfig
 from goexplore.engines import CERTIFIED
 from goexplore.envs import action_numbers, rom_name
 from goexplore.errors import ConfigError
@@ -56,7 +57,7 @@ def run_certify(arguments: list[str]) -> int:
     for path in chosen.runs:
         directory = RunDirectory.open(path)
         env = directory.config().env
-        if rom_name(env.game) != rom or env.frame_skip != 4:
+        if not isinstance(env, AtariConfig) or env.name != rom or env.frame_skip != 4:
             raise ConfigError(f"expected a run of {rom} with frame skip 4, got {path}: omit it")
         archives.append(directory.last_checkpoint().archive)
         actions.add(action_numbers(rom, full=env.full_action_set))

@@ -20,7 +20,6 @@ from goexplore.demos import (
     write_demonstration,
 )
 from goexplore.demos._minari import check_name, write_dataset
-from goexplore.envs import rom_name
 from goexplore.errors import DemonstrationError
 from goexplore.files import output_errors
 
@@ -65,7 +64,7 @@ def run_demos(arguments: list[str]) -> int:
         check_name(chosen.minari)
     demonstrations = extract([open_source(path) for path in chosen.runs], rules, tell)
     for number, demonstration in enumerate(demonstrations):
-        file = chosen.out / f"{rom_name(demonstration.env.game)}-{number:02d}{SUFFIX}"
+        file = chosen.out / f"{demonstration.env.name}-{number:02d}{SUFFIX}"
         with output_errors(file):
             write_demonstration(demonstration, file)
         read_demonstration(file)

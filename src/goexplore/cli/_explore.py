@@ -14,8 +14,8 @@ import tyro
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import make_reporter, thousands
 from goexplore.config import (
-    AtariConfig,
     CellsConfig,
+    EnvConfig,
     ExplorationConfig,
     SearchConfig,
     SelectionConfig,
@@ -61,7 +61,7 @@ class _Arguments:
     checkpoint_minutes: float = 5.0
     """Minutes between checkpoints: what a crash can cost at most."""
 
-    env: AtariConfig
+    env: tyro.conf.AvoidSubcommands[EnvConfig]
     cells: tyro.conf.AvoidSubcommands[CellsConfig]
     selection: SelectionConfig
     exploration: ExplorationConfig

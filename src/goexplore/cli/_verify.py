@@ -15,7 +15,6 @@ from goexplore.cli._progress import thousands
 from goexplore.config import SearchConfig
 from goexplore.demos import SUFFIX, find_demonstration, sample_names
 from goexplore.engines import distrust
-from goexplore.envs import rom_name
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.files import is_file, is_folder
 from goexplore.random import SplitMix64
@@ -121,7 +120,7 @@ def _verify_run(run: Path, chosen: _Arguments) -> int:
         f"{thousands(len(verdict.mismatches)) if verdict.mismatches else 'no'} mismatches"
     )
     if verdict.mismatches and engine == "native" and _engine_differs(archive, config, verdict):
-        rom = rom_name(config.env.game)
+        rom = config.env.name
         file = distrust(rom, f"{run}: {verdict.mismatches[0].reason}")
         print(f"the native engine is not used for {rom} on this machine any more: {file} says why")
     return 1 if verdict.mismatches else 0

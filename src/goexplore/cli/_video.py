@@ -12,7 +12,6 @@ from goexplore.cli._progress import thousands
 from goexplore.cli._sources import open_source
 from goexplore.demos import find_demonstration
 from goexplore.engines import EngineWish, choose_engine
-from goexplore.envs import rom_name
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.files import is_folder, output_errors, require_writable
 from goexplore.report import Moment, check_video, play_moments, write_video
@@ -58,7 +57,7 @@ def run_video(arguments: list[str]) -> int:
         demonstration = find_demonstration(chosen.source)
         env, actions, score = demonstration.env, demonstration.actions, demonstration.score
     require_writable(chosen.out)
-    engine = choose_engine(rom_name(env.game), chosen.engine).engine
+    engine = choose_engine(env.name, chosen.engine).engine
     moments = _require_score(play_moments(env, actions, engine, every=chosen.speed), score)
     with output_errors(chosen.out):
         film = write_video(moments, chosen.out, scale=chosen.scale, overlay=chosen.overlay)

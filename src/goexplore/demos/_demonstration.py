@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goexplore.config import AtariConfig
+from goexplore.config import EnvConfig, env_from_json
 from goexplore.envs import Place
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.files import json_sha256, versions, write_json
@@ -47,7 +47,7 @@ class Provenance:
 class Demonstration:
     """What to do from the initial state, and what it brings."""
 
-    env: AtariConfig
+    env: EnvConfig
     actions: bytes
     """One action per training frame: an index into the game's action set."""
     rewards: tuple[float, ...]
@@ -135,7 +135,7 @@ def _from_json(content: dict[str, Any]) -> Demonstration:
         raise ValueError(f"rewards of {sum(rewards):g} instead of {content['score']:g}")
     provenance = content["provenance"]
     return Demonstration(
-        env=AtariConfig(**content["env"]),
+        env=env_from_json(content["env"]),
         actions=actions,
         rewards=tuple(rewards),
         end=Place(**content["end"]),

@@ -14,7 +14,6 @@ from goexplore.demos._cuts import Cuts
 from goexplore.demos._demonstration import Demonstration, Provenance
 from goexplore.demos._replay import record, survey
 from goexplore.demos._source import Source, keep_different
-from goexplore.envs import rom_name
 from goexplore.errors import ConfigError, DemonstrationError
 
 Take: TypeAlias = Literal["best", "per-run", "different"]
@@ -70,8 +69,8 @@ def extract(
     progress: Callable[[str], None] = lambda line: None,
 ) -> list[Demonstration]:
     """Return the demonstrations that the rules ask for, the best first, recorded on ale-py."""
-    games = {dataclasses.replace(each.config.env, game=rom_name(each.config.env.game)) for each in sources}
-    if len(games) > 1:
+    games = [{**dataclasses.asdict(each.config.env), "game": each.config.env.name} for each in sources]
+    if any(game != games[0] for game in games):
         raise ConfigError(
             "expected runs of one game with equal settings of it, got different ones: leave one kind out"
         )

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from goexplore.build import build_env
+from goexplore.config import AtariConfig
 from goexplore.demos._demonstration import Demonstration
-from goexplore.envs import gymnasium_id, rom_name
+from goexplore.envs import gymnasium_id
 from goexplore.errors import DemonstrationError
 
 
@@ -54,8 +55,13 @@ def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     gymnasium.register_envs(ale_py)
     settings = demonstrations[0].env
+    if not isinstance(settings, AtariConfig):
+        raise DemonstrationError(
+            f"expected demonstrations of an Atari game for Minari, got {settings.game}: "
+            "use its files as they are"
+        )
     env = gymnasium.make(
-        gymnasium_id(rom_name(settings.game)),
+        gymnasium_id(settings.name),
         frameskip=settings.frame_skip,
         repeat_action_probability=0.0,
         full_action_space=settings.full_action_set,

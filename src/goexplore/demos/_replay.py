@@ -11,7 +11,7 @@ import numpy as np
 
 from goexplore.build import build_env
 from goexplore.demos._demonstration import Demonstration, parse_demonstration
-from goexplore.envs import Environment, Place, gymnasium_id, rom_name
+from goexplore.envs import Environment, Place
 from goexplore.errors import DemonstrationError
 
 _MARK_EVERY = 100
@@ -59,7 +59,7 @@ def read_demonstration(file: Path) -> Demonstration:
 
 def verify_demonstration(demonstration: Demonstration) -> None:
     """Replay a demonstration on the reference emulator; raise DemonstrationError where it differs."""
-    name = gymnasium_id(rom_name(demonstration.env.game))
+    name = demonstration.env.game
     found = record(build_env(demonstration.env), demonstration.actions)
     pairs = zip(demonstration.rewards, found.rewards, strict=True)
     for position, (expected, reward) in enumerate(pairs):

@@ -2,17 +2,20 @@
 
 from goexplore.envs._atari import AtariEnv
 from goexplore.envs._environment import NOWHERE, Environment, Place, Step
-from goexplore.envs._games import EpisodeEnd, facts, gymnasium_id, rom_name
+from goexplore.envs._games import TWO_MAZES, EpisodeEnd, facts, gymnasium_id, rom_name
+from goexplore.envs._mazes import TwoMazes
 from goexplore.envs._native_atari import NativeAtariEnv, action_numbers, explain_fault, load_cartridge
 
 __all__ = [
     "NOWHERE",
+    "TWO_MAZES",
     "AtariEnv",
     "Environment",
     "EpisodeEnd",
     "NativeAtariEnv",
     "Place",
     "Step",
+    "TwoMazes",
     "action_numbers",
     "explain_fault",
     "facts",

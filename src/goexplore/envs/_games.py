@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from goexplore.envs._environment import NOWHERE, Place
 from goexplore.errors import ConfigError
 
+TWO_MAZES: Literal["two-mazes"] = "two-mazes"
+"""The game that is no Atari game."""
+
 EpisodeEnd: TypeAlias = Literal["life-loss", "game-over"]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from goexplore.envs import Place, facts, rom_name
+from goexplore.envs import Place, facts
 from goexplore.report._looking import MEANING, Colouring, Looking, Spot
 
 _UNKNOWN = (38, 40, 46)
@@ -52,12 +52,12 @@ class LevelMap:
 
 def has_map(looking: Looking) -> bool:
     """Whether the game's rooms lie on a map."""
-    return bool(facts(rom_name(looking.config.env.game)).room_rows)
+    return bool(facts(looking.config.env.name).room_rows)
 
 
 def draw_levels(looking: Looking, colourings: Sequence[Colouring]) -> Iterator[LevelMap]:
     """Yield the map of each level that was reached."""
-    game = facts(rom_name(looking.config.env.game))
+    game = facts(looking.config.env.name)
     tile_height = 210 - game.playfield_top
     tiles = _Tiles(game.room_rows, tile_height)
     seen = looking.values("seen")

@@ -11,7 +11,7 @@ from typing import Any
 
 from goexplore.config import SearchConfig
 from goexplore.demos import Source
-from goexplore.envs import facts, rom_name
+from goexplore.envs import facts
 from goexplore.errors import ConfigError
 from goexplore.exploration import Status
 from goexplore.files import output_errors, written_whole
@@ -100,7 +100,7 @@ def _read(paths: Sequence[Path], progress: Callable[[str], None]) -> list[Run]:
                 metrics=metrics or [_metrics(source.status)],
             )
         )
-    if len({rom_name(run.source.config.env.game) for run in runs}) > 1:
+    if len({run.source.config.env.name for run in runs}) > 1:
         raise ConfigError("expected runs of one game, got several games: write a report for each")
     return runs
 
@@ -129,8 +129,8 @@ def _groups(runs: Sequence[Run]) -> list[Group]:
             name=_name(config),
             curves=[run.metrics for run in members],
             paper=paper_search(config),
-            has_rooms=facts(rom_name(config.env.game)).room_address is not None,
-            has_levels=facts(rom_name(config.env.game)).level_address is not None,
+            has_rooms=facts(config.env.name).room_address is not None,
+            has_levels=facts(config.env.name).level_address is not None,
         )
         for config, members in together.items()
     ]
@@ -140,4 +140,4 @@ def _name(config: SearchConfig) -> str:
     for name, each in PRESETS.items():
         if dataclasses.replace(each, seed=0) == config:
             return name
-    return f"{rom_name(config.env.game)}, {config.cells.kind} cells"
+    return f"{config.env.name}, {config.cells.kind} cells"

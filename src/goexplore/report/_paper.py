@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 from goexplore.config import SearchConfig
-from goexplore.envs import rom_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,4 +61,4 @@ def _searches() -> dict[tuple[str, str], PaperSearch]:
 
 def paper_search(config: SearchConfig) -> PaperSearch | None:
     """Return the paper's experiment with the same game and kind of cells, if there is one."""
-    return _searches().get((rom_name(config.env.game), config.cells.kind))
+    return _searches().get((config.env.name, config.cells.kind))

@@ -19,7 +19,7 @@ import numpy as np
 from goexplore.archive import Standing
 from goexplore.demos import Source, keep_different
 from goexplore.engines import choose_engine
-from goexplore.envs import facts, rom_name
+from goexplore.envs import facts
 from goexplore.errors import DemonstrationError
 from goexplore.report._curves import PALETTE, Group, draw_panel, panels
 from goexplore.report._gallery import draw_tree, gallery
@@ -57,7 +57,7 @@ class Run:
 def summary_section(runs: Sequence[Run], best: Run) -> str:
     """Return cards of the best run and a table of all."""
     last = best.last
-    game = facts(rom_name(best.source.config.env.game))
+    game = facts(best.source.config.env.name)
     mapped = {
         "rooms": f"{last['rooms']:,}" if game.room_address is not None else None,
         "highest level": str(last["level"]) if game.level_address is not None else None,
@@ -226,7 +226,7 @@ def videos_section(runs: Sequence[Run], count: int) -> str:
     figures = []
     for run, entry, actions in islice(_different(runs), count):
         env, score = run.source.config.env, run.source.archive.board.standing(entry).score
-        engine = choose_engine(rom_name(env.game), "auto").engine
+        engine = choose_engine(env.name, "auto").engine
         speed = _VIDEO_SPEED * math.ceil(len(actions) / _VIDEO_PICTURES)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "video.mp4"

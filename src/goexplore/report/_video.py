@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from goexplore.build import build_env
-from goexplore.config import AtariConfig
+from goexplore.config import EnvConfig
 from goexplore.engines import Engine
 from goexplore.errors import ConfigError
 from goexplore.files import written_whole
@@ -40,7 +40,7 @@ class Moment(NamedTuple):
 
 
 def play_moments(
-    config: AtariConfig, actions: bytes, engine: Engine = "ale", *, every: int = 1
+    config: EnvConfig, actions: bytes, engine: Engine = "ale", *, every: int = 1
 ) -> Iterator[Moment]:
     """Yield every n-th game frame of a trajectory, beginning with the initial state, and the last one."""
     if every < 1:
