@@ -36,5 +36,13 @@ class EngineError(GoExploreError):
     """A game came to something that the native engine does not emulate."""
 
 
+class TrainingError(GoExploreError):
+    """Training that cannot go on: a loss that is not a number, a learning process that is gone."""
+
+
+class PolicyError(GoExploreError):
+    """A policy's file that is damaged, of another format, or for another game."""
+
+
 class WorkerError(GoExploreError):
     """A worker process that cannot be started or that failed with a Python exception."""

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import threading
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from types import FrameType
 from typing import Protocol
 
 import psutil
@@ -26,6 +22,7 @@ from goexplore.envs import load_cartridge
 from goexplore.errors import ConfigError
 from goexplore.event_file import EventFile
 from goexplore.exploration import ProcessExecutor, Search, Status
+from goexplore.interrupts import on_interrupt
 from goexplore.runs import RunDirectory
 
 _METRICS_SECONDS = 5.0
@@ -197,7 +194,7 @@ class _Session:
 
     def explore(self, cells: CellRepresentation) -> None:
         """Run the search; end with a checkpoint, whatever ended it."""
-        with self._signals():
+        with on_interrupt(self._interrupt):
             # An interrupt drops the unfinished batch; a resumed search runs it again.
             with contextlib.suppress(_Interrupted):
                 self._reporter.progress(self._progress())
@@ -301,23 +298,7 @@ class _Session:
             self._saved_batches = self._search.status.batches
         self._saved = monotonic()
 
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield  # signals go to the main thread; the caller has them
-            return
-        before = {
-            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.interrupted:
-            raise KeyboardInterrupt
+    def _interrupt(self) -> None:
         self.interrupted = True
         if self._search.exploring:
             raise _Interrupted

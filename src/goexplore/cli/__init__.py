@@ -12,6 +12,8 @@ _VERBS = {
     "cells": "list a run's cells",
     "verify": "replay trajectories or demonstrations from the initial state and compare",
     "demos": "take demonstrations out of runs",
+    "robustify": "train a policy from demonstrations for the stochastic game (Phase 2)",
+    "evaluate": "let a policy play the stochastic game and count",
     "video": "render a trajectory or a demonstration",
     "report": "write one page about one or several runs",
     "map": "draw the rooms and cells of a run",

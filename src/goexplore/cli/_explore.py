@@ -12,7 +12,7 @@ from typing import Annotated
 import tyro
 
 from goexplore.cli._cores import usable_cores
-from goexplore.cli._progress import make_reporter, thousands
+from goexplore.cli._progress import make_reporter, show_search, thousands
 from goexplore.config import (
     CellsConfig,
     EnvConfig,
@@ -109,7 +109,7 @@ def run_explore(arguments: list[str]) -> int:
         level=chosen.until_level,
         score=chosen.until_score,
     )
-    with make_reporter(f"{target}, seed {chosen.seed} → {run_dir}") as reporter:
+    with make_reporter(f"{target}, seed {chosen.seed} → {run_dir}", show_search) as reporter:
         outcome = explore(
             config,
             run_dir=run_dir,

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import monotonic
+from typing import Generic, TypeAlias, TypeVar
 
 from rich.console import Console
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 
-from goexplore.running import Progress, Reporter
+from goexplore.running import Progress
 
 _PLAIN_SECONDS = 10.0
+
+Shown = TypeVar("Shown")
+Show: TypeAlias = Callable[[Shown], dict[str, str]]
+"""Turns progress into what people read."""
 
 
 def thousands(number: float) -> str:
@@ -34,7 +39,7 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def fields(progress: Progress) -> dict[str, str]:
+def show_search(progress: Progress) -> dict[str, str]:
     """Return what is shown of a search's progress."""
     status = progress.status
     shown = {
@@ -54,33 +59,34 @@ def fields(progress: Progress) -> dict[str, str]:
     return shown
 
 
-class PlainReporter:
+class PlainReporter(Generic[Shown]):
     """One line now and then, for logs."""
 
-    def __init__(self) -> None:
+    def __init__(self, show: Show[Shown]) -> None:
+        self._show = show
         self._last = -_PLAIN_SECONDS
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: Shown) -> None:
         """Print a line if the last one is some seconds old."""
         if monotonic() - self._last >= _PLAIN_SECONDS:
             self._last = monotonic()
-            print(" | ".join(f"{name} {value}" for name, value in fields(progress).items()), flush=True)
+            print(" | ".join(f"{name} {value}" for name, value in self._show(progress).items()), flush=True)
 
     def say(self, line: str) -> None:
         """Print a line."""
         print(line, file=sys.stderr, flush=True)
 
 
-class LiveReporter:
+class LiveReporter(Generic[Shown]):
     """A panel that is drawn anew now and then. No thread draws it: workers are forked from here."""
 
-    def __init__(self, live: Live, title: str) -> None:
-        self._live, self._title = live, title
+    def __init__(self, live: Live, title: str, show: Show[Shown]) -> None:
+        self._live, self._title, self._show = live, title, show
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: Shown) -> None:
         """Draw the panel."""
         table = Table.grid(padding=(0, 2))
-        for name, value in fields(progress).items():
+        for name, value in self._show(progress).items():
             table.add_row(f"[dim]{name}[/dim]", f"[bold]{value}[/bold]")
         panel = Panel(table, title=self._title, subtitle="Ctrl-C: save and stop", expand=False)
         self._live.update(panel, refresh=True)
@@ -91,11 +97,11 @@ class LiveReporter:
 
 
 @contextlib.contextmanager
-def make_reporter(title: str) -> Iterator[Reporter]:
+def make_reporter(title: str, show: Show[Shown]) -> Iterator[PlainReporter[Shown] | LiveReporter[Shown]]:
     """Return the reporter that fits where the output goes."""
     console = Console()
     if not console.is_terminal:
-        yield PlainReporter()
+        yield PlainReporter(show)
         return
     with Live(console=console, auto_refresh=False) as live:
-        yield LiveReporter(live, title)
+        yield LiveReporter(live, title, show)

@@ -95,6 +95,10 @@ class AtariEnv(Environment):
         """Return level and room as the game's memory has them, where they are known."""
         return self._facts.place(self._ale.getRAM())
 
+    def lives(self) -> int:
+        """Return the lives that are left."""
+        return int(self._ale.lives())
+
     def picture(self) -> NDArray[np.uint8]:
         """Return the screen as red, green and blue."""
         picture: NDArray[np.uint8] = self._initial_picture if self._at_start else self._ale.getScreenRGB()

@@ -65,6 +65,10 @@ class Environment(Protocol):
         """Return the place of the current state, or `NOWHERE`. Stale right after `restore`."""
         return NOWHERE
 
+    def lives(self) -> int | None:
+        """Return the lives that are left, or None where there is no such thing."""
+        return None
+
     def picture(self) -> NDArray[np.uint8] | None:
         """Return the current state for people to look at, rows x columns x RGB, or None where there is none.
 

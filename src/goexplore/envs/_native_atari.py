@@ -107,6 +107,11 @@ class NativeAtariEnv(Environment):
         """Return level and room as the game's memory has them, where they are known."""
         return self._facts.place(self._machine.ram)
 
+    def lives(self) -> int:
+        """Return the lives that are left."""
+        lives: int = self._machine.lives
+        return lives
+
     def picture(self) -> NDArray[np.uint8]:
         """Return the screen as red, green and blue."""
         return NTSC_RGB.take(self._screen, axis=0)

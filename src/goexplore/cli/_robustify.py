@@ -1,0 +1,202 @@
+"""goexplore robustify: Phase 2 on demonstrations."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from goexplore.cli._cores import usable_cores
+from goexplore.cli._demonstrations import find_all
+from goexplore.cli._explore import parse_count
+from goexplore.cli._progress import duration, make_reporter, tell, thousands
+from goexplore.engines import EngineWish
+from goexplore.errors import ConfigError
+
+try:
+    import torch
+
+    from goexplore.robustify._config import RobustifyConfig, training_preset
+    from goexplore.robustify._directory import TrainingDirectory
+    from goexplore.robustify._session import TrainingLimits, TrainingProgress, robustify
+except ModuleNotFoundError as error:
+    if error.name not in ("torch", "safetensors"):
+        raise
+    raise ConfigError(
+        f"expected PyTorch and safetensors for training, got an installation without {error.name}: "
+        "pip install 'goexplore[train]'"
+    ) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Arguments:
+    demonstrations: tyro.conf.Positional[tuple[str, ...]]
+    """Files, folders of files, or names of samples such as montezuma-first-key-00. None with --resume."""
+    run_dir: Path
+    """Where to write."""
+    preset: str = "small"
+    """Settings to begin with: small, two-mazes, paper, paper-pitfall."""
+    minutes: float | None = None
+    """Stop after this many minutes of the whole training."""
+    training_frames: Annotated[str | None, tyro.conf.arg(metavar="N[K|M|B]")] = None
+    """Stop after this many training frames of the whole training, such as 5M."""
+    until_success: float | None = None
+    """Stop when this share of the last 200 rollouts from the real start succeeded."""
+    until_start: int | None = 50
+    """Stop when a starting point has been this near to a demonstration's beginning (paper, figure 6) ..."""
+    held: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "2M"
+    """... for so many training frames: getting there is not mastery yet."""
+    workers: int | None = None
+    """Learning processes on this machine. Default: one per core, or per GPU."""
+    emulator_workers: int = 0
+    """Processes with emulators for each of them. 0: in the same process, best for the native engine."""
+    engine: EngineWish = "auto"
+    """The emulator. auto: the native one for games that it is certified for, else ale-py."""
+    resume: bool = False
+    """Continue the training in --run-dir from its last checkpoint."""
+    checkpoint_minutes: float = 5.0
+    """Minutes between checkpoints: what a crash can cost at most."""
+    config: Annotated[RobustifyConfig, tyro.conf.arg(name="")]
+
+
+def run_robustify(arguments: list[str]) -> int:
+    """Run the verb."""
+    chosen = tyro.cli(
+        _Arguments,
+        prog="goexplore robustify",
+        description="Train a policy that plays the stochastic game from pixels, with PPO and the Backward "
+        "Algorithm. Under torchrun, every process takes part.",
+        args=arguments,
+        default=_Arguments(
+            demonstrations=(),
+            run_dir=tyro.MISSING,
+            config=_base(arguments),
+        ),
+    )
+    limits = TrainingLimits(
+        training_frames=None if chosen.training_frames is None else parse_count(chosen.training_frames),
+        minutes=chosen.minutes,
+        success=chosen.until_success,
+        start_within=chosen.until_start,
+        held=parse_count(chosen.held),
+    )
+    demonstrations = [each for name in chosen.demonstrations for each in find_all(name)]
+    with _learners(chosen, arguments), make_reporter(f"robustify → {chosen.run_dir}", _show) as reporter:
+        outcome = robustify(
+            demonstrations,
+            chosen.config,
+            run_dir=chosen.run_dir,
+            limits=limits,
+            reporter=reporter,
+            engine=chosen.engine,
+            emulator_workers=chosen.emulator_workers,
+            resume=chosen.resume,
+            checkpoint_minutes=chosen.checkpoint_minutes,
+        )
+    if os.environ.get("RANK", "0") != "0":
+        return 0
+    status, run = outcome.status, chosen.run_dir
+    print(
+        f"{outcome.reason}: {thousands(status.training_frames)} training frames "
+        f"({thousands(status.game_frames)} game frames) in {duration(status.seconds)}"
+    )
+    print(f"policy: {outcome.run.last_policy()} (try it: goexplore evaluate {run})")
+    if outcome.interrupted:
+        tell(f"continue with: goexplore robustify --run-dir {run} --resume")
+        return 130
+    return 0
+
+
+def _base(arguments: list[str]) -> RobustifyConfig:
+    """Return the settings that the other options change: of a preset, or of the training to be resumed."""
+    values = {"--preset": "small", "--run-dir": ""}
+    for position, argument in enumerate(arguments):
+        name, _, value = argument.partition("=")
+        if name in values:
+            values[name] = value or (arguments[position + 1] if position + 1 < len(arguments) else "")
+    if "--resume" in arguments and "--preset" not in " ".join(arguments):
+        return TrainingDirectory.open(Path(values["--run-dir"])).config()
+    return training_preset(values["--preset"])
+
+
+@contextlib.contextmanager
+def _learners(chosen: _Arguments, arguments: list[str]) -> Iterator[None]:
+    """Start the other learning processes of this machine, unless torchrun has started them all."""
+    if "WORLD_SIZE" in os.environ:
+        _share_cores(int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+        yield
+        return
+    count = _default_workers(chosen.config.emulators) if chosen.workers is None else chosen.workers
+    if count < 1:
+        raise ConfigError(f"expected --workers to be 1 or more, got {count}: change it")
+    chosen.config.emulators_of_each(count)
+    _share_cores(count)
+    if count == 1:
+        yield
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shared = {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
+    shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    command = [sys.executable, "-m", "goexplore", "robustify", *arguments]
+    os.environ |= {**shared, "RANK": "0", "LOCAL_RANK": "0"}
+    others = [
+        subprocess.Popen(
+            command,
+            env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C reaches the first process only, which tells the others
+        )
+        for rank in range(1, count)
+    ]
+    try:
+        yield
+        for other in others:
+            other.wait(30)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+        for name in (*shared, "RANK", "LOCAL_RANK"):
+            del os.environ[name]
+
+
+def _share_cores(processes: int) -> None:
+    torch.set_num_threads(max(1, usable_cores() // processes))
+
+
+def _default_workers(emulators: int) -> int:
+    most = torch.cuda.device_count() if torch.cuda.is_available() else usable_cores()
+    return max(count for count in range(1, max(most, 1) + 1) if emulators % count == 0)
+
+
+def _show(progress: TrainingProgress) -> dict[str, str]:
+    status = progress.status
+    points, rates = progress.starting_points, progress.success_rates
+    shown = {
+        "training frames": thousands(status.training_frames),
+        "training frames/s": thousands(round(progress.training_frames_per_second)),
+        "starting points": " ".join(map(str, points)),
+        "success %": " ".join("-" if rate is None else f"{100 * rate:.0f}" for rate in rates),
+    }
+    if progress.real_start_success is not None:
+        shown["from the real start"] = f"{progress.real_start_success:.1%}"
+    shown |= {
+        "entropy": f"{progress.losses.entropy:.2f}",
+        "value loss": f"{progress.losses.value:.3f}",
+        "emulator's share": f"{progress.emulator_share:.0%}",
+        "time": duration(status.seconds),
+    }
+    if progress.seconds_left is not None:
+        shown["time left"] = duration(progress.seconds_left)
+    return shown

@@ -1,0 +1,16 @@
+"""Evaluation: how well a policy plays the unmodified, stochastic game (paper section 2.3)."""
+
+from goexplore.evaluation._episodes import Episode, EvaluationConfig, play_repetition
+from goexplore.evaluation._players import OpenLoopPlayer, Player, RandomPlayer
+from goexplore.evaluation._protocol import Evaluation, evaluate
+
+__all__ = [
+    "Episode",
+    "Evaluation",
+    "EvaluationConfig",
+    "OpenLoopPlayer",
+    "Player",
+    "RandomPlayer",
+    "evaluate",
+    "play_repetition",
+]

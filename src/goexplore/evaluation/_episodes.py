@@ -1,0 +1,137 @@
+"""Episodes of the protocol: from the real start, no-ops, sticky actions, until the game is over or a cap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.engines import Engine
+from goexplore.errors import ConfigError
+from goexplore.evaluation._players import Player
+from goexplore.random import SplitMix64, stream_state
+from goexplore.robustify._stochastic import MAX_NO_OPS, STICKINESS, Eyes, StochasticGame
+
+NO_OP_COUNTS = tuple(range(MAX_NO_OPS + 1))
+"""Of the protocol: every number from 0 to 30 (paper section 2.3)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationConfig:
+    """What is played."""
+
+    repetitions: int = 5
+    """Episodes for each of the 31 numbers of no-ops (paper section 2.3)."""
+    max_game_frames: int | None = 400_000
+    """Where an episode is cut (appendix A.9); None plays on."""
+    until_score: float | None = None
+    """An episode ends as soon as it has this score. Scores are then no scores of the whole game."""
+    stickiness: float = STICKINESS
+    """Probability at each game frame of repeating the last action."""
+    seed: int = 0
+    """Seed of all draws."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("repetitions", self.repetitions), ("max-game-frames", self.max_game_frames)):
+            if value is not None and value < 1:
+                raise ConfigError(f"expected --{name} to be 1 or more, got {value}: change it")
+        if not 0 <= self.stickiness < 1:
+            raise ConfigError(f"expected --stickiness from 0, below 1, got {self.stickiness}: change it")
+        if self.seed < 0:
+            raise ConfigError(f"expected --seed to be 0 or more, got {self.seed}: change it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Episode:
+    """How one episode went."""
+
+    no_ops: int
+    repetition: int
+    score: float
+    first_life_score: float
+    """Until the first life was lost, or the episode ended."""
+    game_frames: int
+    lives_lost: int
+    level: int
+    """The highest that was reached; -1 where there are none."""
+    rooms: int
+    """How many were entered."""
+    capped: bool
+    """Whether it was cut: the game would have gone on."""
+
+
+class _Episode:
+    """One episode that is being played."""
+
+    def __init__(
+        self, player: Player, config: EvaluationConfig, engine: Engine, no_ops: int, repetition: int
+    ):
+        self._config, self._no_ops, self._repetition = config, no_ops, repetition
+        self._game = StochasticGame(player.env, engine, stickiness=config.stickiness)
+        self.random = SplitMix64(stream_state(config.seed, repetition, no_ops))
+        self._game.reset(no_ops)
+        self._eyes = None if player.eyes is None else Eyes(self._game.env, player.eyes)
+        if self._eyes is not None:
+            self._eyes.blink()
+        self._score = 0.0
+        self._first_life_score: float | None = None
+        self._game_frames, self._lives_lost, self._capped = no_ops, 0, False
+        self._places = {self._game.place()}
+        self._longest = player.longest
+        self._steps = 0
+
+    def step(self, action: int) -> bool:
+        """Play one training frame; return whether the episode goes on."""
+        reward, over, lost = self._game.step(action, self.random)
+        self._score += reward
+        self._steps += 1
+        self._game_frames += self._game.frame_skip
+        self._places.add(self._game.place())
+        if lost:
+            self._lives_lost += 1
+            if self._first_life_score is None:
+                self._first_life_score = self._score
+        if self._eyes is not None:
+            self._eyes.look()
+        config = self._config
+        done = over or (config.until_score is not None and self._score >= config.until_score)
+        cap = config.max_game_frames
+        self._capped = not done and cap is not None and self._game_frames >= cap
+        return not (done or self._capped or (self._longest is not None and self._steps >= self._longest))
+
+    def observation(self) -> NDArray[np.uint8]:
+        """Return what the player sees; nothing if it needs no eyes."""
+        return np.empty(0, np.uint8) if self._eyes is None else self._eyes.observation
+
+    def record(self) -> Episode:
+        """Return how it went."""
+        first = self._first_life_score
+        return Episode(
+            no_ops=self._no_ops,
+            repetition=self._repetition,
+            score=self._score,
+            first_life_score=self._score if first is None else first,
+            game_frames=self._game_frames,
+            lives_lost=self._lives_lost,
+            level=max(place.level for place in self._places),
+            rooms=len({place for place in self._places if place.room >= 0}),
+            capped=self._capped,
+        )
+
+
+def play_repetition(
+    player: Player, config: EvaluationConfig, engine: Engine, repetition: int
+) -> list[Episode]:
+    """Play one episode for each number of no-ops, side by side.
+
+    What comes out depends on nothing but the arguments: repetitions may be played anywhere, in any order.
+    """
+    episodes = [_Episode(player, config, engine, no_ops, repetition) for no_ops in NO_OP_COUNTS]
+    player.begin(len(episodes))
+    going = list(range(len(episodes)))
+    while going:
+        seen = [episodes[each].observation() for each in going]
+        actions = player.act(np.array(going), seen, [episodes[each].random for each in going])
+        going = [each for each, action in zip(going, actions, strict=True) if episodes[each].step(action)]
+    return [episode.record() for episode in episodes]

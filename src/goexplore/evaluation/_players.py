@@ -1,0 +1,114 @@
+"""Who plays: a policy, a demonstration's actions whatever happens, or chance."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.build import build_env
+from goexplore.config import EnvConfig
+from goexplore.demos import Demonstration
+from goexplore.random import SplitMix64
+from goexplore.robustify._stochastic import EyesConfig
+
+
+class Player(ABC):
+    """Chooses actions in several episodes at once."""
+
+    env: EnvConfig
+    """The game that it plays."""
+    eyes: EyesConfig | None = None
+    """What it needs to see, if anything."""
+    longest: int | None = None
+    """Training frames after which it has nothing more to do."""
+
+    def begin(self, episodes: int) -> None:
+        """Begin new episodes."""
+        return
+
+    @abstractmethod
+    def act(
+        self,
+        episodes: NDArray[np.int64],
+        observations: Sequence[NDArray[np.uint8]],
+        random: Sequence[SplitMix64],
+    ) -> list[int]:
+        """Return an action for each of the episodes that go on; each has its own stream to draw from."""
+
+
+class PolicyPlayer(Player):
+    """A policy that draws from its probabilities."""
+
+    def __init__(self, file: Path, *, sharpness: float = 1.0) -> None:
+        """`sharpness` above 1 makes likely actions likelier: logits are multiplied by it."""
+        from goexplore.robustify._policy_file import load_policy
+
+        self._policy, self.about = load_policy(file)
+        self.env, self.eyes = self.about.env, self.about.eyes
+        self._sharpness = sharpness
+
+    def begin(self, episodes: int) -> None:
+        """Begin with empty memories."""
+        self._memory = self._policy.empty_memory(episodes)
+
+    def act(
+        self,
+        episodes: NDArray[np.int64],
+        observations: Sequence[NDArray[np.uint8]],
+        random: Sequence[SplitMix64],
+    ) -> list[int]:
+        """Look, remember, and draw actions."""
+        import torch
+
+        with torch.no_grad():
+            chosen = torch.from_numpy(episodes)
+            logits, _, memory = self._policy(torch.from_numpy(np.stack(observations)), self._memory[chosen])
+            self._memory[chosen] = memory
+            shares = (logits * self._sharpness).double().softmax(-1).cumsum(-1).numpy()
+        return [
+            min(int(np.searchsorted(share, (each.word() >> 11) * 2.0**-53, "right")), len(share) - 1)
+            for share, each in zip(shares, random, strict=True)
+        ]
+
+
+class OpenLoopPlayer(Player):
+    """A demonstration's actions, whatever happens: what Phase 2 is there to improve upon."""
+
+    def __init__(self, demonstration: Demonstration) -> None:
+        self.env, self._actions = demonstration.env, demonstration.actions
+        self.longest = len(self._actions)
+
+    def begin(self, episodes: int) -> None:
+        """Begin with the first action."""
+        self._step = -1
+
+    def act(
+        self,
+        episodes: NDArray[np.int64],
+        observations: Sequence[NDArray[np.uint8]],
+        random: Sequence[SplitMix64],
+    ) -> list[int]:
+        """Return the next action for all."""
+        self._step += 1
+        return [self._actions[self._step]] * len(episodes)
+
+
+class RandomPlayer(Player):
+    """Any action, each as likely as the others."""
+
+    def __init__(self, env: EnvConfig) -> None:
+        self.env = env
+        self._actions = build_env(env).action_count
+
+    def act(
+        self,
+        episodes: NDArray[np.int64],
+        observations: Sequence[NDArray[np.uint8]],
+        random: Sequence[SplitMix64],
+    ) -> list[int]:
+        """Draw actions."""
+        return [each.index(self._actions) for each in random]

@@ -1,0 +1,27 @@
+"""Randomness of a training that needs no saving: it follows from the seed and the number of the update."""
+
+from __future__ import annotations
+
+import torch
+
+from goexplore.random import SplitMix64, stream_state
+
+
+class Dice:
+    """Draws of one learning process, thrown anew for every update."""
+
+    def __init__(self, seed: int, rank: int, update: int) -> None:
+        self._seed, self._rank = seed, rank
+        self.tensors = torch.Generator()
+        """For torch."""
+        self.throw(update)
+
+    def throw(self, update: int) -> None:
+        """Begin the streams of an update."""
+        self.words = SplitMix64(stream_state(self._seed, self._rank, update, 0))
+        """For everything else."""
+        self.tensors.manual_seed(stream_state(self._seed, self._rank, update, 1) >> 1)
+
+    def emulator_streams(self, update: int, count: int) -> list[int]:
+        """Return states of streams for emulators that start at an update."""
+        return [stream_state(self._seed, self._rank, update, 2, number) for number in range(count)]

@@ -1,0 +1,106 @@
+"""A policy's file: its weights, and everything needed to let it play. Loading it never runs code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from goexplore.config import EnvConfig, env_from_json
+from goexplore.errors import ConfigError, PolicyError
+from goexplore.files import versions, written_whole
+from goexplore.robustify._config import network_from_json
+from goexplore.robustify._network import NetworkConfig, Policy
+from goexplore.robustify._stochastic import EyesConfig
+
+FORMAT = "goexplore policy"
+VERSION = 1
+SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What a policy plays, and where it comes from."""
+
+    env: EnvConfig
+    eyes: EyesConfig
+    network: NetworkConfig
+    actions: int
+    training: dict[str, Any] = field(default_factory=dict)
+    """How far its training was: training frames, starting points and so on."""
+    versions: dict[str, str] = field(default_factory=versions)
+
+    def build(self) -> Policy:
+        """Return a policy of this kind that has learnt nothing."""
+        return Policy(self.network, shape=self.eyes.shape, actions=self.actions)
+
+
+def weights(policy: Policy) -> dict[str, Tensor]:
+    """Return a policy's numbers as they are saved: in one order of memory, whatever computes fastest."""
+    return {name: each.detach().cpu().contiguous() for name, each in policy.state_dict().items()}
+
+
+def save_policy(policy: Policy, about: About, file: Path) -> None:
+    """Write a policy's file."""
+    tensors = weights(policy)
+    content = {"format": FORMAT, "version": VERSION, "sha256": _sha256(tensors), **asdict(about)}
+    with written_whole(file) as aside:
+        save_file(tensors, aside, metadata={"goexplore": json.dumps(content)})
+
+
+def load_policy(file: Path) -> tuple[Policy, About]:
+    """Read a policy's file; raise PolicyError for one that is not whole."""
+    try:
+        with safe_open(file, framework="pt") as opened:
+            written = json.loads((opened.metadata() or {}).get("goexplore", "null"))
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    except OSError as error:
+        raise PolicyError(
+            f"expected a policy in {file}, got {error.strerror or error}: check the path"
+        ) from error
+    except (SafetensorError, ValueError) as error:
+        raise PolicyError(
+            f"expected a policy in {file}, got a file that is none or damaged ({error}): copy it again"
+        ) from error
+    if not isinstance(written, dict) or written.get("format") != FORMAT:
+        raise PolicyError(
+            f"expected a policy in {file}, got another kind of file: make one with `goexplore robustify`"
+        )
+    if written.get("version") != VERSION:
+        raise PolicyError(
+            f"expected a policy of version {VERSION}, got {written.get('version')!r} in {file}: use the "
+            "version of goexplore that wrote it"
+        )
+    if written.get("sha256") != _sha256(tensors):
+        raise PolicyError(
+            f"expected the weights that the checksum of {file} was made of, got others: it was changed or "
+            "damaged, copy it again"
+        )
+    try:
+        about = About(
+            env=env_from_json(written["env"]),
+            eyes=EyesConfig(**written["eyes"]),
+            network=network_from_json(written["network"]),
+            actions=written["actions"],
+            training=written["training"],
+            versions=written["versions"],
+        )
+        policy = about.build()
+        policy.load_state_dict(tensors)
+    except (KeyError, TypeError, ConfigError, RuntimeError) as error:
+        raise PolicyError(f"expected a policy's weights and settings in {file}, got {error!r}") from error
+    return policy.eval(), about
+
+
+def _sha256(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode() + tensors[name].contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,219 @@
+"""Many rollouts side by side: in this process, or in workers that share their observations' memory."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing import shared_memory
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.errors import ConfigError, GoExploreError, WorkerError
+from goexplore.random import SplitMix64
+from goexplore.robustify._curriculum import Result, Start
+from goexplore.robustify._library import Library
+from goexplore.robustify._rollout import Rollout, RolloutConfig
+
+Observations = NDArray[np.uint8]
+
+
+@dataclass(kw_only=True)
+class Batch:
+    """What one training frame of every rollout brought."""
+
+    rewards: NDArray[np.float32]
+    ended: NDArray[np.bool_]
+    cut: NDArray[np.bool_]
+    forced: NDArray[np.int64]
+    """The action that was played instead of the policy's, or -1."""
+    results: list[tuple[int, Result | None]] = field(default_factory=list)
+    """Of the rollouts that are over, by the number of their emulator."""
+    finals: dict[int, Observations] = field(default_factory=dict)
+    """What those saw at the end that were cut."""
+
+
+class Vector(Protocol):
+    """Emulators that play rollouts. Where one is over, the next begins at once, where `starts` says."""
+
+    observations: Observations
+    """What each sees now: emulators x channels x rows x columns. Overwritten by every step."""
+
+    def begin(self, starts: Sequence[Start]) -> None:
+        """Begin all rollouts."""
+        ...
+
+    def step(self, actions: NDArray[np.int64], starts: Sequence[Start]) -> Batch:
+        """Play one training frame each; `starts` are where the next rollouts begin."""
+        ...
+
+    def close(self) -> None:
+        """Free everything."""
+        ...
+
+
+class SerialVector:
+    """All in this process, one after the other: the fastest where the native engine plays."""
+
+    def __init__(
+        self,
+        library: Library,
+        config: RolloutConfig,
+        streams: Sequence[int],
+        observations: Observations | None = None,
+    ) -> None:
+        """`streams` are the states of the emulators' random generators."""
+        self._rollouts = [Rollout(library, config, SplitMix64(stream)) for stream in streams]
+        if observations is None:
+            observations = np.zeros((len(streams), *library.eyes.shape), np.uint8)
+        self.observations = observations
+        for rollout, place in zip(self._rollouts, self.observations, strict=True):
+            rollout.eyes.observation = place
+
+    def begin(self, starts: Sequence[Start]) -> None:
+        """Begin all rollouts."""
+        for rollout, start in zip(self._rollouts, starts, strict=True):
+            rollout.begin(start)
+
+    def step(self, actions: NDArray[np.int64], starts: Sequence[Start]) -> Batch:
+        """Play one training frame each."""
+        count = len(self._rollouts)
+        batch = Batch(
+            rewards=np.zeros(count, np.float32),
+            ended=np.zeros(count, np.bool_),
+            cut=np.zeros(count, np.bool_),
+            forced=np.full(count, -1),
+        )
+        for number, (rollout, action) in enumerate(zip(self._rollouts, actions.tolist(), strict=True)):
+            moved = rollout.step(action)
+            batch.rewards[number] = moved.reward
+            batch.ended[number], batch.cut[number] = moved.ended, moved.cut
+            if moved.forced is not None:
+                batch.forced[number] = moved.forced
+            if moved.ended or moved.cut:
+                batch.results.append((number, rollout.result()))
+                if moved.cut:
+                    batch.finals[number] = self.observations[number].copy()
+                rollout.begin(starts[number])
+        return batch
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class ProcessVector:
+    """Emulators in worker processes; what they see is in memory that all processes share."""
+
+    def __init__(
+        self, library: Library, config: RolloutConfig, streams: Sequence[int], *, workers: int
+    ) -> None:
+        """Start the workers, each with as many emulators as the others."""
+        if not 1 <= workers <= len(streams):
+            raise ConfigError(
+                f"expected 1 to {len(streams)} workers for {len(streams)} emulators, got {workers}: change "
+                "--emulator-workers"
+            )
+        shape = (len(streams), *library.eyes.shape)
+        self._memory = shared_memory.SharedMemory(create=True, size=int(np.prod(shape)))
+        self.observations = np.ndarray(shape, np.uint8, self._memory.buf)
+        self._slices = [
+            slice(len(streams) * each // workers, len(streams) * (each + 1) // workers)
+            for each in range(workers)
+        ]
+        context = multiprocessing.get_context("fork")  # the library is there already
+        self._connections: list[Connection] = []
+        self._processes = []
+        for part in self._slices:
+            ours, theirs = context.Pipe()
+            process = context.Process(
+                target=_serve,
+                args=(theirs, library, config, streams[part], self.observations[part], os.getpid()),
+                daemon=True,
+            )
+            process.start()
+            theirs.close()
+            self._connections.append(ours)
+            self._processes.append(process)
+
+    def begin(self, starts: Sequence[Start]) -> None:
+        """Begin all rollouts."""
+        self._ask([("begin", (list(starts[part]),)) for part in self._slices])
+
+    def step(self, actions: NDArray[np.int64], starts: Sequence[Start]) -> Batch:
+        """Play one training frame each."""
+        parts = self._ask([("step", (actions[part], list(starts[part]))) for part in self._slices])
+        return Batch(
+            rewards=np.concatenate([part.rewards for part in parts]),
+            ended=np.concatenate([part.ended for part in parts]),
+            cut=np.concatenate([part.cut for part in parts]),
+            forced=np.concatenate([part.forced for part in parts]),
+            results=[
+                (where.start + number, result)
+                for where, part in zip(self._slices, parts, strict=True)
+                for number, result in part.results
+            ],
+            finals={
+                where.start + number: final
+                for where, part in zip(self._slices, parts, strict=True)
+                for number, final in part.finals.items()
+            },
+        )
+
+    def _ask(self, questions: Sequence[tuple[str, tuple[Any, ...]]]) -> list[Any]:
+        try:
+            for connection, question in zip(self._connections, questions, strict=True):
+                connection.send(question)
+            answers = [connection.recv() for connection in self._connections]
+        except (EOFError, OSError) as error:
+            raise WorkerError(
+                "expected emulators in worker processes to answer, got one that is gone (out of memory, or "
+                "killed): go on from the last checkpoint with --resume"
+            ) from error
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+    def close(self) -> None:
+        """Stop the workers and give back the memory."""
+        for connection in self._connections:
+            connection.close()
+        for process in self._processes:
+            process.join(5)
+            process.kill()
+        self.observations = np.zeros((0,), np.uint8)  # lets go of the memory
+        with contextlib.suppress(BufferError, FileNotFoundError):
+            self._memory.close()
+            self._memory.unlink()
+
+
+def _serve(
+    connection: Connection,
+    library: Library,
+    config: RolloutConfig,
+    streams: Sequence[int],
+    observations: Observations,
+    parent: int,
+) -> None:
+    """Play what the parent asks for, until it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    vector = SerialVector(library, config, streams, observations)
+    while os.getppid() == parent:
+        try:
+            method, arguments = connection.recv()
+        except (EOFError, OSError):
+            return
+        answer: Any
+        try:
+            answer = getattr(vector, method)(*arguments)
+        except GoExploreError as error:
+            answer = error
+        except Exception as error:
+            answer = WorkerError(f"expected an emulator to go on, got {error!r}: please report this")
+        connection.send(answer)
