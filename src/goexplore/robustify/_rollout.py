@@ -145,22 +145,24 @@ class Rollout:
         self._steps += 1
         if not self._success and self._score >= self._goal[-1]:
             self._success = True
-            self._last_step = min(self._longest, self._steps + self._steps_after_success())
+            self._last_step = min(self._longest, self._steps + self._random_while())
         died = lost and self._config.episode_end == "life-loss"
         self._alive_after_loss = died and not over
-        stopped = self._steps >= self._last_step
-        ended = over or died or self._is_late() or (stopped and self._config.after_success == "stop")
+        finished = self._success and self._config.after_success == "stop"
+        ended = over or died or finished or self._is_late()
         shaped = float(self._config.shape(np.array(reward), self._library.mean_score))
-        return Transition(shaped, ended=ended, cut=stopped and not ended)
+        return Transition(shaped, ended=ended, cut=not ended and self._steps >= self._last_step)
+
+    def picture(self) -> NDArray[np.uint8] | None:
+        """Return the screen for people to look at, if there is one."""
+        return self._game.env.picture()
 
     def result(self) -> Result | None:
         """Return how the rollout went so far; None if it did not begin at a demonstration's point."""
         return None if self._start is None else Result(self._start, self._success)
 
-    def _steps_after_success(self) -> int:
-        """A random while, long or short, so that the policy cannot learn when rollouts are cut."""
-        if self._config.after_success == "stop":
-            return 0
+    def _random_while(self) -> int:
+        """Return a number of steps, large or small: the policy shall not learn when rollouts are cut."""
         return int(math.exp(7 * (self._random.word() >> 11) * 2.0**-53))
 
     def _is_late(self) -> bool:

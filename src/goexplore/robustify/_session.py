@@ -146,10 +146,11 @@ def robustify(
     """
     if not checkpoint_minutes > 0:
         raise ConfigError(f"expected --checkpoint-minutes above 0, got {checkpoint_minutes}: change it")
-    reporter = reporter or _Silence()
     with contextlib.ExitStack() as stack:
         ranks = Ranks()
         stack.callback(ranks.close)
+        if reporter is None or not ranks.writes:
+            reporter = _Silence()
         config.emulators_of_each(ranks.size)
         run = TrainingDirectory(Path(run_dir))
         if resume:
