@@ -225,6 +225,14 @@ class Directory:
             aside.write_text("".join(json.dumps(line) + "\n" for line in kept))
 
 
+def is_training(path: Path) -> bool:
+    """Return whether a run directory is that of a training, not of a search."""
+    try:
+        return "training" in json.loads((path / "config.json").read_text())
+    except (OSError, ValueError, TypeError):
+        return False
+
+
 @contextlib.contextmanager
 def clear_errors(path: Path) -> Iterator[None]:
     """Turn what the file system says into one clear line."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from goexplore.cli._cores import usable_cores
+from goexplore.cli._policies import find_policy
 from goexplore.cli._progress import tell, thousands
 from goexplore.config import AtariConfig
 from goexplore.demos import find_demonstration
 from goexplore.engines import EngineWish
-from goexplore.evaluation import EvaluationConfig, OpenLoopPlayer, RandomPlayer, evaluate
-from goexplore.evaluation._players import PolicyPlayer
+from goexplore.evaluation import EvaluationConfig, OpenLoopPlayer, PolicyPlayer, RandomPlayer, evaluate
 from goexplore.evaluation._protocol import MakePlayer
-from goexplore.files import is_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +64,7 @@ def _player(chosen: _Arguments) -> tuple[MakePlayer, str]:
     source = chosen.source
     if source.startswith("random:"):
         return partial(RandomPlayer, AtariConfig(game=source.removeprefix("random:"))), "random actions"
-    if is_folder(source):
-        from goexplore.robustify._directory import TrainingDirectory
-
-        file = TrainingDirectory.open(Path(source)).last_policy()
-        return partial(PolicyPlayer, file, sharpness=chosen.sharpness), str(file)
-    if source.endswith(".safetensors"):
-        return partial(PolicyPlayer, Path(source), sharpness=chosen.sharpness), source
+    policy = find_policy(source)
+    if policy is not None:
+        return partial(PolicyPlayer, policy, sharpness=chosen.sharpness), str(policy)
     return partial(OpenLoopPlayer, find_demonstration(source)), f"{source}, open loop"

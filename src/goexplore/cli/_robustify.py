@@ -20,6 +20,7 @@ from goexplore.cli._explore import parse_count
 from goexplore.cli._progress import duration, make_reporter, tell, thousands
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError
+from goexplore.report import draw_training
 
 try:
     import torch
@@ -104,11 +105,13 @@ def run_robustify(arguments: list[str]) -> int:
     if os.environ.get("RANK", "0") != "0":
         return 0
     status, run = outcome.status, chosen.run_dir
+    draw_training(outcome.run.read_metrics(), run / "training.png")
     print(
         f"{outcome.reason}: {thousands(status.training_frames)} training frames "
         f"({thousands(status.game_frames)} game frames) in {duration(status.seconds)}"
     )
     print(f"policy: {outcome.run.last_policy()} (try it: goexplore evaluate {run})")
+    print(f"picture: {run / 'training.png'}")
     if outcome.interrupted:
         tell(f"continue with: goexplore robustify --run-dir {run} --resume")
         return 130

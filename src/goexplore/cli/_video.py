@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
+from goexplore.cli._policies import find_policy
 from goexplore.cli._progress import thousands
 from goexplore.cli._sources import open_source
 from goexplore.demos import find_demonstration
 from goexplore.engines import EngineWish, choose_engine
 from goexplore.errors import ConfigError, DemonstrationError
+from goexplore.evaluation import EvaluationConfig, PolicyPlayer
 from goexplore.files import is_folder, output_errors, require_writable
-from goexplore.report import Moment, check_video, play_moments, write_video
+from goexplore.report import Moment, check_video, play_episode, play_moments, write_video
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Arguments:
-    """Render a demonstration, or a trajectory of a run, as MP4 or GIF."""
+    """Render a demonstration, a trajectory of a run, or a policy that plays, as MP4 or GIF."""
 
     source: tyro.conf.Positional[str]
-    """A run, a demonstration's file, or the name of a sample such as montezuma-first-key-00."""
+    """A run, a policy or demonstration's file, or a sample's name such as montezuma-first-key-00."""
     out: Path = Path("video.mp4")
     """File to write: .mp4, 60 game frames per second, or .gif."""
     cell: str | None = None
@@ -35,12 +38,22 @@ class _Arguments:
     """Show every n-th game frame."""
     engine: EngineWish = "auto"
     """The emulator that plays."""
+    no_ops: int = 0
+    """Of a policy: game frames of doing nothing at the start."""
+    repetition: int = 0
+    """Of a policy: which of the episodes of `goexplore evaluate` with that many no-ops."""
+    sharpness: float = 1.0
+    """Of a policy: logits are multiplied by this."""
+    config: Annotated[EvaluationConfig, tyro.conf.arg(name="")] = field(default_factory=EvaluationConfig)
 
 
 def run_video(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = tyro.cli(_Arguments, prog="goexplore video", args=arguments)
     check_video(chosen.out, chosen.scale)
+    policy = find_policy(chosen.source)
+    if policy is not None:
+        return _film_policy(policy, chosen)
     if is_folder(chosen.source):
         source = open_source(Path(chosen.source))
         archive, ranked = source.archive, source.ranked()
@@ -64,6 +77,26 @@ def run_video(arguments: list[str]) -> int:
     print(
         f"{chosen.out}: {thousands(film.frames)} pictures of {thousands(len(actions))} training frames, "
         f"search score {thousands(score)}"
+    )
+    return 0
+
+
+def _film_policy(file: Path, chosen: _Arguments) -> int:
+    player = PolicyPlayer(file, sharpness=chosen.sharpness)
+    require_writable(chosen.out)
+    moments = play_episode(
+        player,
+        chosen.config,
+        choose_engine(player.env.name, chosen.engine).engine,
+        no_ops=chosen.no_ops,
+        repetition=chosen.repetition,
+        every=chosen.speed,
+    )
+    with output_errors(chosen.out):
+        film = write_video(moments, chosen.out, scale=chosen.scale, overlay=chosen.overlay)
+    print(
+        f"{chosen.out}: {thousands(film.frames)} pictures of {thousands(film.last.training_frame)} training "
+        f"frames, score {thousands(film.last.score)} of one episode of the stochastic game"
     )
     return 0
 

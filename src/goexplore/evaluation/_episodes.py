@@ -61,44 +61,45 @@ class Episode:
     """Whether it was cut: the game would have gone on."""
 
 
-class _Episode:
+class EpisodeInPlay:
     """One episode that is being played."""
 
     def __init__(
         self, player: Player, config: EvaluationConfig, engine: Engine, no_ops: int, repetition: int
     ):
         self._config, self._no_ops, self._repetition = config, no_ops, repetition
-        self._game = StochasticGame(player.env, engine, stickiness=config.stickiness)
+        self.game = StochasticGame(player.env, engine, stickiness=config.stickiness)
         self.random = SplitMix64(stream_state(config.seed, repetition, no_ops))
-        self._game.reset(no_ops)
-        self._eyes = None if player.eyes is None else Eyes(self._game.env, player.eyes)
+        self.game.reset(no_ops)
+        self._eyes = None if player.eyes is None else Eyes(self.game.env, player.eyes)
         if self._eyes is not None:
             self._eyes.blink()
-        self._score = 0.0
+        self.score = 0.0
         self._first_life_score: float | None = None
         self._game_frames, self._lives_lost, self._capped = no_ops, 0, False
-        self._places = {self._game.place()}
+        self._places = {self.game.place()}
         self._longest = player.longest
-        self._steps = 0
+        self.training_frames = 0
 
     def step(self, action: int) -> bool:
         """Play one training frame; return whether the episode goes on."""
-        reward, over, lost = self._game.step(action, self.random)
-        self._score += reward
-        self._steps += 1
-        self._game_frames += self._game.frame_skip
-        self._places.add(self._game.place())
+        reward, over, lost = self.game.step(action, self.random)
+        self.score += reward
+        self.training_frames += 1
+        self._game_frames += self.game.frame_skip
+        self._places.add(self.game.place())
         if lost:
             self._lives_lost += 1
             if self._first_life_score is None:
-                self._first_life_score = self._score
+                self._first_life_score = self.score
         if self._eyes is not None:
             self._eyes.look()
         config = self._config
-        done = over or (config.until_score is not None and self._score >= config.until_score)
+        done = over or (config.until_score is not None and self.score >= config.until_score)
         cap = config.max_game_frames
         self._capped = not done and cap is not None and self._game_frames >= cap
-        return not (done or self._capped or (self._longest is not None and self._steps >= self._longest))
+        idle = self._longest is not None and self.training_frames >= self._longest
+        return not (done or self._capped or idle)
 
     def observation(self) -> NDArray[np.uint8]:
         """Return what the player sees; nothing if it needs no eyes."""
@@ -110,8 +111,8 @@ class _Episode:
         return Episode(
             no_ops=self._no_ops,
             repetition=self._repetition,
-            score=self._score,
-            first_life_score=self._score if first is None else first,
+            score=self.score,
+            first_life_score=self.score if first is None else first,
             game_frames=self._game_frames,
             lives_lost=self._lives_lost,
             level=max(place.level for place in self._places),
@@ -127,7 +128,7 @@ def play_repetition(
 
     What comes out depends on nothing but the arguments: repetitions may be played anywhere, in any order.
     """
-    episodes = [_Episode(player, config, engine, no_ops, repetition) for no_ops in NO_OP_COUNTS]
+    episodes = [EpisodeInPlay(player, config, engine, no_ops, repetition) for no_ops in NO_OP_COUNTS]
     player.begin(len(episodes))
     going = list(range(len(episodes)))
     while going:

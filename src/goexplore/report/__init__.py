@@ -3,7 +3,8 @@
 from goexplore.report._looking import COLOURINGS, MEANING, Colouring, Looking
 from goexplore.report._map import LevelMap, draw_levels, draw_poster, has_map
 from goexplore.report._page import write_report
-from goexplore.report._video import Film, Moment, check_video, play_moments, show, write_video
+from goexplore.report._training import draw_training
+from goexplore.report._video import Film, Moment, check_video, play_episode, play_moments, show, write_video
 
 __all__ = [
     "COLOURINGS",
@@ -16,7 +17,9 @@ __all__ = [
     "check_video",
     "draw_levels",
     "draw_poster",
+    "draw_training",
     "has_map",
+    "play_episode",
     "play_moments",
     "show",
     "write_report",

@@ -18,6 +18,7 @@ from goexplore.build import build_env
 from goexplore.config import EnvConfig
 from goexplore.engines import Engine
 from goexplore.errors import ConfigError
+from goexplore.evaluation import EpisodeInPlay, EvaluationConfig, Player
 from goexplore.files import written_whole
 
 GAME_FRAMES_PER_SECOND = 60
@@ -58,6 +59,42 @@ def play_moments(
             yield Moment(env.picture(), score, training_frame + 1)
         if step.ended:
             return
+
+
+def play_episode(
+    player: Player, config: EvaluationConfig, engine: Engine, *, no_ops: int, repetition: int, every: int = 1
+) -> Iterator[Moment]:
+    """Yield every n-th game frame of an episode of the stochastic game, and the last one."""
+    if every < 1:
+        raise ConfigError(f"expected --speed to be 1 or more, got {every}: change it")
+    episode = EpisodeInPlay(player, config, engine, no_ops, repetition)
+    player.begin(1)
+    frames: list[tuple[Picture, float]] = []
+    score, count = 0.0, 0
+
+    def watch(reward: float) -> None:
+        nonlocal score, count
+        score, count = score + reward, count + 1
+        if count % every == 0:
+            frames.append((_picture(episode), score))
+
+    episode.game.watch = watch
+    yield Moment(_picture(episode), 0.0, 0)
+    goes_on = True
+    while goes_on:
+        (action,) = player.act(np.zeros(1, np.int64), [episode.observation()], [episode.random])
+        goes_on = episode.step(action)
+        if not goes_on and count % every:
+            frames.append((_picture(episode), score))
+        yield from (Moment(picture, then, episode.training_frames) for picture, then in frames)
+        frames.clear()
+
+
+def _picture(episode: EpisodeInPlay) -> Picture:
+    picture = episode.game.env.picture()
+    if picture is None:
+        raise ConfigError("expected a game with pictures, got one without: there is nothing to see")
+    return picture
 
 
 def show(moment: Moment, *, scale: int = 2, overlay: bool = False) -> Picture:

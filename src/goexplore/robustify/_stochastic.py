@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,6 +54,8 @@ class StochasticGame:
         self.lives = self.env.lives()
         self._last_action = NO_OP
         self._stickiness = stickiness
+        self.watch: Callable[[float], None] | None = None
+        """Called after every game frame with its reward, by who wants to see them all."""
 
     def reset(self, no_ops: int = 0) -> None:
         """Go to the real start, and do nothing for so many game frames."""
@@ -73,6 +76,8 @@ class StochasticGame:
                 self._last_action = action
             step = self.env.step(self._last_action)
             reward += step.reward
+            if self.watch is not None:
+                self.watch(step.reward)
             before, self.lives = self.lives, self.env.lives()
             lost = before is not None and self.lives is not None and self.lives < before
             if step.ended or lost:

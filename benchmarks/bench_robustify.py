@@ -1,0 +1,139 @@
+"""Training speed beside sb3-contrib's RecurrentPPO: same emulator, observations, network sizes and settings.
+
+Both learn Montezuma's first key from the sample demonstrations with 32 emulators in one process, in turns, so
+that other work on the machine slows both. Ours is measured with the recurrent network (a GRU; the peer has an
+LSTM of about as many weights) and with the feed-forward one that the `small` preset uses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+
+import torch
+from gymnasium import spaces
+from sb3_contrib import RecurrentPPO
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from goexplore.demos import find_demonstration, sample_names
+from goexplore.engines import choose_engine
+from goexplore.robustify import (
+    Curriculum,
+    DemonstrationEnv,
+    Library,
+    NetworkConfig,
+    Policy,
+    RobustifyConfig,
+    training_preset,
+)
+from goexplore.robustify._ranks import Ranks
+from goexplore.robustify._training import Training
+
+EMULATORS = 32
+LSTM_UNITS = 213
+"""With 256 inputs it has 401,000 weights; a GRU of 256 units has 394,000."""
+
+
+class SameEye(BaseFeaturesExtractor):
+    """Our convolutions and hidden layer."""
+
+    def __init__(self, space: spaces.Box, network: NetworkConfig) -> None:
+        super().__init__(space, network.hidden)
+        channels, height, width = space.shape
+        same = Policy(
+            dataclasses.replace(network, kind="feed-forward"), shape=(channels, height, width), actions=1
+        )
+        same.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+        self.layers = torch.nn.Sequential(same.eye, same.hidden)
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        """Return what is seen."""
+        seen: torch.Tensor = self.layers(observations)
+        return seen
+
+
+def make_ours(library: Library, config: RobustifyConfig) -> tuple[Callable[[], None], Training]:
+    training = Training(library, config, Ranks())
+    training.start()
+    return training.update, training  # type: ignore[return-value]
+
+
+def make_peer(library: Library, config: RobustifyConfig) -> Callable[[], None]:
+    curriculum = Curriculum(library.lengths, config.curriculum)
+    make = partial(DemonstrationEnv, library, curriculum, config.rollout)
+    envs = DummyVecEnv([partial(make, seed=seed) for seed in range(config.emulators)])
+    ppo = config.ppo
+    frames = ppo.steps * config.emulators
+    learner = RecurrentPPO(
+        "CnnLstmPolicy",
+        envs,
+        learning_rate=ppo.learning_rate,
+        n_steps=ppo.steps,
+        batch_size=frames // ppo.minibatches,
+        n_epochs=ppo.epochs,
+        gamma=ppo.discount,
+        gae_lambda=ppo.trace,
+        clip_range=ppo.clip,
+        ent_coef=ppo.entropy,
+        max_grad_norm=ppo.gradient_norm,
+        policy_kwargs={
+            "features_extractor_class": SameEye,
+            "features_extractor_kwargs": {"network": config.network},
+            "lstm_hidden_size": LSTM_UNITS,
+            "shared_lstm": True,
+            "enable_critic_lstm": False,
+            "net_arch": [],
+        },
+        seed=0,
+        device="cpu",
+    )
+    return lambda: learner.learn(frames, reset_num_timesteps=False)  # type: ignore[return-value]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--rounds", type=int, default=6, help="updates of each, after one that is not counted"
+    )
+    parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
+    chosen = parser.parse_args()
+    torch.set_num_threads(chosen.threads)
+    demonstrations = [find_demonstration(name) for name in sample_names() if "first-key" in name]
+    small = dataclasses.replace(training_preset("small"), emulators=EMULATORS)
+    recurrent = dataclasses.replace(small, network=dataclasses.replace(small.network, kind="recurrent"))
+    bare = dataclasses.replace(recurrent, ppo=dataclasses.replace(recurrent.ppo, imitation=0.0))
+    engine = choose_engine(demonstrations[0].env.name, "auto")
+    library = Library(demonstrations, small.eyes, engine.engine)
+    print(
+        f"engine {engine.reason}; {EMULATORS} emulators, {chosen.threads} thread(s), {chosen.rounds} rounds"
+    )
+    contenders: dict[str, Callable[[], None]] = {}
+    trainings: dict[str, Training] = {}
+    for name, config in (("recurrent", bare), ("recurrent, imitating", recurrent), ("feed-forward", small)):
+        contenders[f"goexplore, {name}"], trainings[f"goexplore, {name}"] = make_ours(library, config)
+    contenders["sb3-contrib RecurrentPPO"] = make_peer(library, bare)
+    seconds = dict.fromkeys(contenders, 0.0)
+    emulating = dict.fromkeys(trainings, 0.0)
+    for turn in range(chosen.rounds + 1):
+        for name, update in contenders.items():
+            before = trainings[name].emulator_seconds if name in trainings else 0.0
+            began = perf_counter()
+            update()
+            if turn:  # the first one warms up
+                seconds[name] += perf_counter() - began
+                if name in trainings:
+                    emulating[name] += trainings[name].emulator_seconds - before
+    frames = chosen.rounds * small.ppo.steps * EMULATORS
+    peer = seconds["sb3-contrib RecurrentPPO"]
+    print(f"{'':34}training frames/s   of the peer's   emulator's share of the time")
+    for name, taken in seconds.items():
+        share = f"{emulating[name] / taken:.0%}" if name in emulating else ""
+        print(f"{name:34}{frames / taken:17,.0f}{peer / taken:13.2f} x   {share}")
+
+
+if __name__ == "__main__":
+    main()

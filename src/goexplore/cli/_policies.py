@@ -1,0 +1,40 @@
+"""Policies as a command takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goexplore.directories import is_training
+from goexplore.errors import ConfigError
+from goexplore.files import is_file, is_folder
+
+_SAMPLES = Path(__file__).parent.parent / "samples"
+_SUFFIX = ".safetensors"
+
+
+def find_policy(name: str) -> Path | None:
+    """Return the file of a policy, given by its path, a training's run directory or a sample's name.
+
+    None where the name means something else.
+    """
+    for file in (Path(name), _SAMPLES / f"{name}{_SUFFIX}"):
+        if file.suffix == _SUFFIX and is_file(file):
+            _require_torch()
+            return file
+    if is_folder(name) and is_training(Path(name)):
+        _require_torch()
+        from goexplore.robustify import TrainingDirectory
+
+        return TrainingDirectory.open(Path(name)).last_policy()
+    return None
+
+
+def _require_torch() -> None:
+    from importlib.util import find_spec
+
+    for module in ("torch", "safetensors"):
+        if find_spec(module) is None:
+            raise ConfigError(
+                f"expected PyTorch and safetensors for policies, got an installation without {module}: pip "
+                "install 'goexplore[train]'"
+            )
