@@ -4,7 +4,7 @@ BIN := .venv/bin
 DEMO_MINUTES ?= 3
 DEMO_RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: help demo test test-all lint bench-explore bench-robustify results results-long clean
+.PHONY: help demo test test-all lint bench-explore bench-robustify milestones results results-long clean
 
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -43,6 +43,9 @@ bench-robustify: .venv/dev ## training speed beside sb3-contrib's RecurrentPPO
 
 results: .venv/dev ## repeat the runs of docs/results.md (about ten minutes on two cores)
 	$(BIN)/python benchmarks/results.py
+
+milestones: .venv/dev ## demonstrations of Montezuma's Revenge into policies (some hours; can be started again)
+	$(BIN)/python benchmarks/milestones.py
 
 results-long: .venv/dev ## the paper's 600 million game frames (several hours; can be interrupted and started again)
 	$(BIN)/python benchmarks/results.py --plan long

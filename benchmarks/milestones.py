@@ -1,6 +1,7 @@
-"""Repeat the trainings behind docs/results.md: Montezuma's Revenge from demonstrations, several seeds, evaluated.
+"""Repeat the trainings behind docs/results.md: demonstrations of Montezuma's Revenge into policies.
 
-Trainings are resumed, so this can be interrupted and started again. Everything goes to runs/milestones/.
+Searches and trainings are resumed, so this can be interrupted and started again. Everything goes to
+runs/milestones/.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import NamedTuple
 from goexplore.demos import sample_names
 
 FOLDER = Path("runs/milestones")
+SEARCHES = [(preset, seed) for preset in ("montezuma", "montezuma-2021") for seed in range(3)]
+SEARCH_GAME_FRAMES = "3.9M"
 SHARPNESS = "2"
 EVALUATION_SEED = "1000"
 
@@ -23,32 +26,58 @@ EVALUATION_SEED = "1000"
 class Milestone(NamedTuple):
     """What is to be learnt, from what, and for how long at most."""
 
-    demonstrations: list[str]
     score: float
     minutes: float
     seeds: int
+    demos: list[str] | None
+    """Options of `goexplore demos`; None takes the samples of the first key."""
     options: list[str]
+    """Options of `goexplore robustify`."""
 
 
 MILESTONES = {
-    "first-key": Milestone(
-        demonstrations=[name for name in sample_names() if "first-key" in name],
-        score=100,
-        minutes=40,
-        seeds=3,
-        options=["--until-success", "0.95"],
+    "first-key": Milestone(100, 40, 3, None, ["--until-success", "0.95"]),
+    "door": Milestone(
+        400,
+        60,
+        1,
+        ["--until-score", "400", "--take", "different", "--count", "10"],
+        ["--until-success", "0.95", "--held", "20M"],
+    ),
+    "sword": Milestone(
+        2500,
+        150,
+        1,
+        ["--until-score", "2500", "--max-training-frames", "530", "--take", "different", "--count", "5"],
+        ["--until-success", "0.95", "--held", "50M"],
     ),
 }
 
 
-def run(*arguments: str, log: Path) -> str:
+def run(*arguments: str, log: str) -> str:
     """Run a command of goexplore and return what it says; the log has it too."""
-    command = [sys.executable, "-m", "goexplore", *arguments]
-    with log.open("a") as file:
+    with (FOLDER / f"{log}.log").open("a") as file:
         print("$ goexplore", *arguments, file=file, flush=True)
+        command = [sys.executable, "-m", "goexplore", *arguments]
         said = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=file, text=True).stdout
         file.write(said)
     return said
+
+
+def find_demonstrations(name: str) -> list[str]:
+    """Search, and take demonstrations out of the searches, unless they are there already."""
+    options, folder = MILESTONES[name].demos, FOLDER / f"{name}-demos"
+    if options is None:
+        return [sample for sample in sample_names() if "first-key" in sample]
+    if not folder.exists():
+        searches = [FOLDER / f"search-{preset}-seed{seed}" for preset, seed in SEARCHES]
+        for (preset, seed), path in zip(SEARCHES, searches, strict=True):
+            if not path.exists():
+                limits = ["--game-frames", SEARCH_GAME_FRAMES, "--seed", str(seed)]
+                run("explore", preset, *limits, "--run-dir", str(path), log="search")
+        cut = [*options, "--after-last-reward", "--out", str(folder)]
+        run("demos", *map(str, searches), *cut, log="search")
+    return [str(folder)]
 
 
 def train(name: str, seed: int) -> Path:
@@ -57,25 +86,20 @@ def train(name: str, seed: int) -> Path:
     if not (path / "done").exists():
         limits = ["--minutes", str(milestone.minutes), *milestone.options, "--run-dir", str(path)]
         if (path / "config.json").exists():
-            run("robustify", *limits, "--resume", log=FOLDER / f"{path.name}.log")
+            run("robustify", *limits, "--resume", log=path.name)
         else:
-            demos = [*milestone.demonstrations, "--seed", str(seed)]
-            run("robustify", *demos, *limits, log=FOLDER / f"{path.name}.log")
+            run("robustify", *find_demonstrations(name), "--seed", str(seed), *limits, log=path.name)
         (path / "done").touch()
     return path
 
 
-def evaluate(name: str, path: Path, *more: str) -> str:
-    """Evaluate the last policy under the whole protocol."""
-    how = [
-        "--until-score",
-        f"{MILESTONES[name].score:g}",
-        "--sharpness",
-        SHARPNESS,
-        "--seed",
-        EVALUATION_SEED,
-    ]
-    return run("evaluate", str(path), *how, *more, log=FOLDER / f"{path.name}.log")
+def evaluate(name: str, path: Path) -> tuple[str, str]:
+    """Evaluate the last policy under the whole protocol; return shares of episodes and of first lives."""
+    how = ["--until-score", f"{MILESTONES[name].score:g}", "--sharpness", SHARPNESS]
+    said = run("evaluate", str(path), *how, "--seed", EVALUATION_SEED, log=path.name)
+    shares = re.search(r"([\d.]+%) of episodes and ([\d.]+%) of first lives", said)
+    assert shares is not None, said
+    return shares[1], shares[2]
 
 
 def main() -> None:
@@ -83,18 +107,16 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=MILESTONES, default=list(MILESTONES))
     chosen = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    print("| milestone | seed | training frames | minutes | episodes | first lives |")
-    print("|---|---:|---:|---:|---:|---:|")
+    print("| milestone | points | seed | training frames | minutes | episodes | first lives |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
     for name in chosen.only:
         for seed in range(MILESTONES[name].seeds):
             path = train(name, seed)
-            said = evaluate(name, path)
-            shares = re.search(r"([\d.]+%) of episodes and ([\d.]+%) of first lives", said)
-            assert shares is not None, said
+            episodes, lives = evaluate(name, path)
             last = json.loads((path / "metrics.jsonl").read_text().splitlines()[-1])
             print(
-                f"| {name} | {seed} | {last['training_frames']:,} | {last['wall_seconds'] / 60:.1f} | "
-                f"{shares[1]} | {shares[2]} |",
+                f"| {name} | {MILESTONES[name].score:g} | {seed} | {last['training_frames']:,} | "
+                f"{last['wall_seconds'] / 60:.1f} | {episodes} | {lives} |",
                 flush=True,
             )
 
