@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.engines import Engine
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, EngineError
 from goexplore.evaluation._players import Player
 from goexplore.random import SplitMix64, stream_state
 from goexplore.robustify._stochastic import MAX_NO_OPS, STICKINESS, Eyes, StochasticGame
@@ -127,7 +127,15 @@ def play_repetition(
     """Play one episode for each number of no-ops, side by side.
 
     What comes out depends on nothing but the arguments: repetitions may be played anywhere, in any order.
+    Where the native engine cannot go on, all is played again on ale-py, which gives the same until there.
     """
+    try:
+        return _play(player, config, engine, repetition)
+    except EngineError:
+        return _play(player, config, "ale", repetition)
+
+
+def _play(player: Player, config: EvaluationConfig, engine: Engine, repetition: int) -> list[Episode]:
     episodes = [EpisodeInPlay(player, config, engine, no_ops, repetition) for no_ops in NO_OP_COUNTS]
     player.begin(len(episodes))
     going = list(range(len(episodes)))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.envs import EpisodeEnd
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, EngineError
 from goexplore.random import SplitMix64
 from goexplore.robustify._curriculum import Result, Start
 from goexplore.robustify._library import Library
@@ -139,7 +139,10 @@ class Rollout:
             self._game.step(forced)
             self.eyes.look()
             return Transition(0.0, forced=forced)
-        reward, over, lost = self._game.step(action, self._random)
+        try:
+            reward, over, lost = self._game.step(action, self._random)
+        except EngineError:  # the native engine cannot go on: so rare that the rollout may simply be cut
+            return Transition(0.0, cut=True)
         self.eyes.look()
         self._score += reward
         self._steps += 1

@@ -1,0 +1,264 @@
+"""The protocol: who plays, what is counted, and that it is the same every time."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+import torch
+
+from goexplore.cli import main
+from goexplore.config import AtariConfig, MazesConfig
+from goexplore.demos import find_demonstration, write_demonstration
+from goexplore.envs import NativeAtariEnv
+from goexplore.errors import ConfigError, EngineError, PolicyError
+from goexplore.evaluation import (
+    Episode,
+    EpisodeInPlay,
+    Evaluation,
+    EvaluationConfig,
+    OpenLoopPlayer,
+    Player,
+    PolicyPlayer,
+    RandomPlayer,
+    evaluate,
+    play_repetition,
+)
+from goexplore.robustify import About, EyesConfig, NetworkConfig, load_policy, save_policy
+
+from ..robustify.mazes import ACTIONS, demonstrate
+
+ONCE = EvaluationConfig(repetitions=1)
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """A policy of the two mazes that has learnt nothing."""
+    torch.manual_seed(0)
+    eyes, network = EyesConfig(width=20, height=15, stack=1), NetworkConfig(channels=(), hidden=16)
+    about = About(env=MazesConfig(), eyes=eyes, network=network, actions=5)
+    file = tmp_path / "policy.safetensors"
+    save_policy(about.build(), about, file)
+    return file
+
+
+class Scripted(Player):
+    """Plays the same actions in every episode, then nothing."""
+
+    def __init__(self, env, actions, seen=None):
+        self.env, self._actions, self.seen = env, actions, seen
+
+    def begin(self, episodes):
+        self._step = -1
+
+    def act(self, episodes, observations, random):
+        self._step += 1
+        return [self._actions[self._step] if self._step < len(self._actions) else 0] * len(episodes)
+
+
+def blind():
+    return OpenLoopPlayer(demonstrate())
+
+
+def test_every_number_of_no_ops_is_played_equally_often():
+    evaluation = evaluate(blind, EvaluationConfig(repetitions=3))
+    played = [(each.no_ops, each.repetition) for each in evaluation.episodes]
+    assert sorted(played) == [(no_ops, repetition) for no_ops in range(31) for repetition in range(3)]
+
+
+def test_without_sticky_actions_a_demonstration_of_the_mazes_succeeds():
+    """No-ops only cost time there."""
+    evaluation = evaluate(blind, EvaluationConfig(repetitions=1, stickiness=0.0))
+    assert evaluation.score == 200
+    assert {each.game_frames - each.no_ops for each in evaluation.episodes} == {len(ACTIONS)}
+
+
+def test_the_score_is_the_mean_of_the_means():
+    def episode(no_ops, score):
+        return Episode(
+            no_ops=no_ops,
+            repetition=0,
+            score=score,
+            first_life_score=0.0,
+            game_frames=1,
+            lives_lost=0,
+            level=0,
+            rooms=1,
+            capped=False,
+        )
+
+    lopsided = [episode(0, 310.0)] * 9 + [episode(no_ops, 0.0) for no_ops in range(1, 31)]
+    assert Evaluation(config=ONCE, episodes=lopsided).score == pytest.approx(10.0)
+
+
+def test_an_episode_ends_at_the_cap():
+    config = EvaluationConfig(repetitions=1, max_game_frames=100)
+    episodes = play_repetition(Scripted(MazesConfig(), b""), config, "ale", 0)
+    assert all(each.capped and each.game_frames == 100 for each in episodes)
+
+
+def test_or_when_the_game_is_over():
+    config = EvaluationConfig(repetitions=1, max_game_frames=None)
+    episodes = play_repetition(Scripted(MazesConfig(), b""), config, "ale", 0)
+    assert not any(each.capped for each in episodes)
+    assert {each.game_frames for each in episodes} == {400}
+
+
+def test_or_at_a_score():
+    config = EvaluationConfig(repetitions=1, until_score=100.0, stickiness=0.0)
+    episodes = play_repetition(blind(), config, "ale", 0)
+    assert {each.score for each in episodes} == {100.0}
+    assert {each.game_frames - each.no_ops for each in episodes} == {22}
+
+
+def test_lives_and_rooms_are_counted():
+    """Right, off the ledge of Montezuma's Revenge, again and again."""
+    player = Scripted(AtariConfig(game="montezuma_revenge"), bytes([3]) * 2000)
+    episodes = play_repetition(player, EvaluationConfig(repetitions=1, max_game_frames=6000), "native", 0)
+    assert all(each.lives_lost == 6 for each in episodes), "five to spare, and the last one"
+    assert all(each.score == each.first_life_score == 0 for each in episodes)
+    assert {(each.level, each.rooms) for each in episodes} == {(0, 1)}
+
+
+def test_what_was_won_after_a_death_is_not_of_the_first_life():
+    """Follow the demonstration of the first key, in the first life or after a fall off the ledge."""
+    key = find_demonstration("montezuma-first-key-00")
+    config = EvaluationConfig(repetitions=1, stickiness=0.0)
+
+    def play(actions):
+        episode = EpisodeInPlay(Scripted(key.env, actions), config, "native", no_ops=0, repetition=0)
+        for action in actions:
+            episode.step(action)
+        return episode.record()
+
+    straight = play(key.actions)
+    assert straight.score == straight.first_life_score == 100
+    assert straight.lives_lost == 0
+    fall = bytes([3]) * 15
+    assert play(fall + bytes(20)).lives_lost == 1
+    late = next(late for pause in range(20, 120) if (late := play(fall + bytes(pause) + key.actions)).score)
+    assert late.score == 100
+    assert late.first_life_score == 0
+
+
+def test_where_the_native_engine_cannot_go_on_ale_py_does(monkeypatch):
+    """After nine minutes of doing nothing, Montezuma's Revenge has a frame that does not end in time."""
+    config = EvaluationConfig(repetitions=1, max_game_frames=60)
+    player = Scripted(AtariConfig(game="montezuma_revenge"), bytes([3, 4, 3]))
+    expected = play_repetition(player, config, "ale", 0)
+
+    def refuse(self, action):
+        raise EngineError("a frame without an end")
+
+    monkeypatch.setattr(NativeAtariEnv, "step", refuse)
+    assert play_repetition(player, config, "native", 0) == expected
+
+
+class TestSameEveryTime:
+    CONFIG = EvaluationConfig(repetitions=2, max_game_frames=60)
+
+    def test_one_seed_gives_the_same_episodes(self, policy):
+        make = functools.partial(PolicyPlayer, policy)
+        first = evaluate(make, self.CONFIG)
+        assert evaluate(make, self.CONFIG) == first
+
+    def test_another_seed_gives_others(self):
+        found = [evaluate(blind, EvaluationConfig(repetitions=1, seed=seed)).episodes for seed in (0, 1)]
+        assert found[0] != found[1]
+
+    def test_with_any_number_of_workers(self, policy):
+        make = functools.partial(PolicyPlayer, policy)
+        assert evaluate(make, self.CONFIG, workers=2) == evaluate(make, self.CONFIG)
+
+    def test_random_players_too(self):
+        make = functools.partial(RandomPlayer, MazesConfig())
+        assert evaluate(make, self.CONFIG) == evaluate(make, self.CONFIG)
+
+
+def test_a_sharper_policy_is_more_decided(policy):
+    observation = [np.full((1, 15, 20), 255, np.uint8)] * 200
+    chosen = {}
+    for sharpness in (1.0, 100.0):
+        player = PolicyPlayer(policy, sharpness=sharpness)
+        player.begin(200)
+        from goexplore.random import SplitMix64
+
+        streams = [SplitMix64(number) for number in range(200)]
+        actions = player.act(np.arange(200), observation, streams)
+        chosen[sharpness] = max(actions.count(action) for action in range(5))
+    assert chosen[100.0] > chosen[1.0]
+
+
+class TestPolicyFile:
+    def test_what_is_loaded_is_what_was_saved(self, policy, tmp_path):
+        loaded, about = load_policy(policy)
+        save_policy(loaded, about, tmp_path / "again.safetensors")
+        again, same = load_policy(tmp_path / "again.safetensors")
+        assert about == same
+        for one, other in zip(loaded.parameters(), again.parameters(), strict=True):
+            assert torch.equal(one, other)
+
+    @pytest.mark.parametrize("position", [20, -1])
+    def test_a_changed_byte_is_noticed(self, policy, position):
+        content = bytearray(policy.read_bytes())
+        content[position] ^= 1
+        policy.write_bytes(content)
+        with pytest.raises(PolicyError, match=r"copy it again|another kind of file"):
+            load_policy(policy)
+
+    def test_a_file_cut_short_is_noticed(self, policy):
+        policy.write_bytes(policy.read_bytes()[:-10])
+        with pytest.raises(PolicyError, match="none or damaged"):
+            load_policy(policy)
+
+    def test_another_file_is_refused(self, tmp_path):
+        from safetensors.torch import save_file
+
+        save_file({"x": torch.zeros(1)}, tmp_path / "other.safetensors")
+        with pytest.raises(PolicyError, match="another kind of file"):
+            load_policy(tmp_path / "other.safetensors")
+
+    def test_weights_for_another_shape_are_refused(self, policy, tmp_path):
+        loaded, about = load_policy(policy)
+        wrong = dataclasses.replace(about, eyes=EyesConfig(width=10, height=10, stack=1))
+        save_policy(loaded, wrong, tmp_path / "wrong.safetensors")
+        with pytest.raises(PolicyError, match="size mismatch"):
+            load_policy(tmp_path / "wrong.safetensors")
+
+
+@pytest.mark.parametrize("settings", [{"repetitions": 0}, {"stickiness": 1.0}, {"seed": -1}])
+def test_impossible_settings_are_refused(settings):
+    with pytest.raises(ConfigError):
+        EvaluationConfig(**settings)
+
+
+class TestCommand:
+    def test_a_policy(self, policy, capsys):
+        assert main(["evaluate", str(policy), "--repetitions", "1", "--until-score", "200"]) == 0
+        said = capsys.readouterr().out
+        assert "31 episodes with sticky actions 0.25" in said
+        assert "0.0% of episodes and 0.0% of first lives reach 200 points" in said
+
+    def test_a_demonstration(self, tmp_path, capsys):
+        file = tmp_path / "maze.demo.json"
+        write_demonstration(demonstrate(), file)
+        assert main(["evaluate", str(file), "--repetitions", "1"]) == 0
+        assert "open loop" in capsys.readouterr().out
+
+    def test_chance(self, capsys):
+        arguments = ["random:ALE/MontezumaRevenge-v5", "--repetitions", "1", "--max-game-frames", "400"]
+        assert main(["evaluate", *arguments]) == 0
+        assert "31 episodes were cut after 400 game frames" in capsys.readouterr().out
+
+    def test_nothing(self, capsys):
+        assert main(["evaluate", "nowhere.safetensors"]) == 2
+        assert "got 'nowhere.safetensors'" in capsys.readouterr().err
+
+    def test_a_video_of_a_policy(self, policy, tmp_path, capsys):
+        out = tmp_path / "video.mp4"
+        assert main(["video", str(policy), "--out", str(out), "--max-game-frames", "50"]) == 0
+        assert "51 pictures of 50 training frames" in capsys.readouterr().out
+        import av
+
+        with av.open(str(out)) as film:
+            assert sum(1 for _ in film.decode(video=0)) == 51
