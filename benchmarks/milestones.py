@@ -36,20 +36,20 @@ class Milestone(NamedTuple):
 
 
 MILESTONES = {
-    "first-key": Milestone(100, 40, 3, None, ["--until-success", "0.95"]),
+    "first-key": Milestone(100, 40, 3, None, ["--until-success", "0.9"]),
     "door": Milestone(
         400,
         60,
         1,
         ["--until-score", "400", "--take", "different", "--count", "10"],
-        ["--until-success", "0.95", "--held", "20M"],
+        ["--until-success", "0.9", "--held", "20M"],
     ),
     "sword": Milestone(
         2500,
         150,
         1,
         ["--until-score", "2500", "--max-training-frames", "530", "--take", "different", "--count", "5"],
-        ["--until-success", "0.95", "--held", "50M"],
+        ["--until-success", "0.9", "--held", "50M"],
     ),
 }
 

@@ -32,6 +32,13 @@ def test_the_example_solves_its_maze():
     assert result.stdout.startswith("solved after")
 
 
+def test_another_learner_climbs_our_curriculum():
+    command = [sys.executable, ROOT / "examples" / "sb3_on_demonstrations.py", "20000"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, last = re.findall(r"(\d+) training frames\n|starting point (\d+)", result.stdout)
+    assert int(last[1]) < int(first[0]) - 5
+
+
 def test_links_between_pages_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):

@@ -122,7 +122,7 @@ class Learner:
 
     def __init__(self, policy: Policy, config: PPOConfig, ranks: Ranks, dice: Dice) -> None:
         self._policy, self._config, self._ranks, self._dice = policy, config, ranks, dice
-        self.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5)
+        self.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
 
     def learn(self, experience: Experience, lesson: Callable[[], Lesson]) -> Losses:
         """Make several passes over what happened, and over demonstrations if they are to be imitated."""
