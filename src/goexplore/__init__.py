@@ -3,8 +3,9 @@
 Names are imported when they are first used, so that `import goexplore` and `goexplore --help` cost nothing.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from goexplore._lazy import lazy
 
 if TYPE_CHECKING:
     from goexplore.archive import Archive, Entry, Standing
@@ -129,11 +130,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(f"goexplore.{home}"), name)
-    raise AttributeError(f"module 'goexplore' has no attribute {name!r}")
+__getattr__ = lazy(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -47,6 +47,8 @@ class Directory:
     """The name of its settings in config.json."""
     verb: ClassVar[str]
     """The command that starts it."""
+    libraries: ClassVar[tuple[str, ...]] = ()
+    """Whose versions matter, beside those that always do."""
 
     def __init__(self, path: Path) -> None:
         """Use `create` or `open` instead."""
@@ -66,7 +68,13 @@ class Directory:
             run.checkpoints.mkdir(exist_ok=True)
             write_json(
                 path / "config.json",
-                {"format": FORMAT, cls.kind: settings, **more, "command": sys.argv, "versions": versions()},
+                {
+                    "format": FORMAT,
+                    cls.kind: settings,
+                    **more,
+                    "command": sys.argv,
+                    "versions": versions(*cls.libraries),
+                },
             )
         return run
 

@@ -96,7 +96,7 @@ def json_sha256(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of all that may change what a game does or how it is stored."""
-    names = ("goexplore", "ale-py", "numpy", "pyarrow", "zstandard")
+def versions(*more: str) -> dict[str, str]:
+    """Return the versions of all that may change what a game does or how it is stored, and of `more`."""
+    names = ("goexplore", "ale-py", "numpy", "pyarrow", "zstandard", *more)
     return {"python": platform.python_version(), **{name: version(name) for name in names}}

@@ -199,6 +199,13 @@ class TestCommand:
             *map(str, more),
         ]
 
+    def test_info_tells_how_far_a_training_is(self, tmp_path, capsys):
+        train(tmp_path / "run", updates=1)
+        assert main(["info", str(tmp_path / "run")]) == 0
+        said = capsys.readouterr().out
+        assert "1 demonstrations" in said
+        assert f"{FRAMES:,} training frames" in said
+
     def test_two_processes_learn_together(self, demo, tmp_path):
         run = tmp_path / "run"
         arguments = self.small(demo, run, "--workers", 2, "--training-frames", 4 * FRAMES)

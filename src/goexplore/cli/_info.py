@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tyro
 
 from goexplore.cli._progress import duration, thousands
+from goexplore.directories import Directory, is_training
 from goexplore.runs import RunDirectory
 
 
@@ -22,14 +24,15 @@ class _Arguments:
 def run_info(arguments: list[str]) -> int:
     """Run the verb."""
     run = tyro.cli(_Arguments, prog="goexplore info", args=arguments).run
+    if is_training(run):
+        return _training_info(run)
     directory = RunDirectory.open(run)
     config, written = directory.config(), directory.info()
     checkpoint = directory.read_checkpoint()
     print(f"run          {run}")
     print(f"game         {config.env.game}, {config.cells.kind} cells, seed {config.seed}")
     print(f"engine       {directory.engine()}")
-    print(f"command      {' '.join(written['command'])}")
-    print(f"versions     {', '.join(f'{name} {number}' for name, number in written['versions'].items())}")
+    _print_origin(written)
     if checkpoint is None:
         print("checkpoint   none yet")
         return 0
@@ -52,4 +55,33 @@ def run_info(arguments: list[str]) -> int:
         f"{thousands(best.standing.length)} training frames, entry {best.number}"
     )
     print(f"tables       {checkpoint.folder}/archive.parquet, segments.parquet")
+    return 0
+
+
+def _print_origin(written: dict[str, Any]) -> None:
+    print(f"command      {' '.join(written['command'])}")
+    print(f"versions     {', '.join(f'{name} {number}' for name, number in written['versions'].items())}")
+
+
+def _training_info(run: Path) -> int:
+    """Summarise a training; PyTorch is not needed for that."""
+    directory = Directory(run)
+    written, metrics = directory.info(), directory.read_metrics()
+    settings = written["training"]
+    print(f"run          {run}")
+    print(f"training     seed {settings['seed']}, {settings['network']['kind']} policy")
+    print(f"learns from  {len(written['demonstrations'])} demonstrations in {run / 'demos'}")
+    _print_origin(written)
+    if not metrics:
+        print("metrics      none yet")
+        return 0
+    last = metrics[-1]
+    print(
+        f"frames       {thousands(last['training_frames'])} training frames, "
+        f"{thousands(last['game_frames'])} game frames in {duration(last['wall_seconds'])}"
+    )
+    print(f"starts at    {' '.join(map(str, last['starting_points']))} (training frame of each one)")
+    if "real_start_success" in last:
+        print(f"success      {last['real_start_success']:.1%} of the last rollouts from the real start")
+    print(f"policies     {run / 'policies'}, {run / 'checkpoints'}")
     return 0

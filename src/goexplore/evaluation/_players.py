@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,10 @@ from goexplore.config import EnvConfig
 from goexplore.demos import Demonstration
 from goexplore.random import SplitMix64
 from goexplore.robustify._stochastic import EyesConfig
+
+Numbers: TypeAlias = NDArray[np.int64]
+Screens: TypeAlias = Sequence[NDArray[np.uint8]]
+Streams: TypeAlias = Sequence[SplitMix64]
 
 
 class Player(ABC):
@@ -31,12 +36,7 @@ class Player(ABC):
         return
 
     @abstractmethod
-    def act(
-        self,
-        episodes: NDArray[np.int64],
-        observations: Sequence[NDArray[np.uint8]],
-        random: Sequence[SplitMix64],
-    ) -> list[int]:
+    def act(self, episodes: Numbers, seen: Screens, random: Streams) -> list[int]:
         """Return an action for each of the episodes that go on; each has its own stream to draw from."""
 
 
@@ -55,18 +55,13 @@ class PolicyPlayer(Player):
         """Begin with empty memories."""
         self._memory = self._policy.empty_memory(episodes)
 
-    def act(
-        self,
-        episodes: NDArray[np.int64],
-        observations: Sequence[NDArray[np.uint8]],
-        random: Sequence[SplitMix64],
-    ) -> list[int]:
+    def act(self, episodes: Numbers, seen: Screens, random: Streams) -> list[int]:
         """Look, remember, and draw actions."""
         import torch
 
         with torch.no_grad():
             chosen = torch.from_numpy(episodes)
-            logits, _, memory = self._policy(torch.from_numpy(np.stack(observations)), self._memory[chosen])
+            logits, _, memory = self._policy(torch.from_numpy(np.stack(seen)), self._memory[chosen])
             self._memory[chosen] = memory
             shares = (logits * self._sharpness).double().softmax(-1).cumsum(-1).numpy()
         return [
@@ -86,12 +81,7 @@ class OpenLoopPlayer(Player):
         """Begin with the first action."""
         self._step = -1
 
-    def act(
-        self,
-        episodes: NDArray[np.int64],
-        observations: Sequence[NDArray[np.uint8]],
-        random: Sequence[SplitMix64],
-    ) -> list[int]:
+    def act(self, episodes: Numbers, seen: Screens, random: Streams) -> list[int]:
         """Return the next action for all."""
         self._step += 1
         return [self._actions[self._step]] * len(episodes)
@@ -104,11 +94,6 @@ class RandomPlayer(Player):
         self.env = env
         self._actions = build_env(env).action_count
 
-    def act(
-        self,
-        episodes: NDArray[np.int64],
-        observations: Sequence[NDArray[np.uint8]],
-        random: Sequence[SplitMix64],
-    ) -> list[int]:
+    def act(self, episodes: Numbers, seen: Screens, random: Streams) -> list[int]:
         """Draw actions."""
         return [each.index(self._actions) for each in random]

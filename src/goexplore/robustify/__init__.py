@@ -3,9 +3,9 @@
 The curriculum and its environments need no PyTorch; what learns is imported when it is first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from goexplore._lazy import lazy
 from goexplore.robustify._curriculum import Curriculum, CurriculumConfig, Result, Start
 from goexplore.robustify._library import Library
 from goexplore.robustify._rollout import Rollout, RolloutConfig
@@ -58,9 +58,4 @@ __all__ = [
     "training_preset",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(f"goexplore.robustify.{home}"), name)
-    raise AttributeError(f"module 'goexplore.robustify' has no attribute {name!r}")
+__getattr__ = lazy(__name__, _HOMES)

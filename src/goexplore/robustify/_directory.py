@@ -43,6 +43,7 @@ class TrainingDirectory(Directory):
 
     kind = "training"
     verb = "robustify"
+    libraries = ("torch",)
 
     @classmethod
     def create(

@@ -35,7 +35,7 @@ class About:
     actions: int
     training: dict[str, Any] = field(default_factory=dict)
     """How far its training was: training frames, starting points and so on."""
-    versions: dict[str, str] = field(default_factory=versions)
+    versions: dict[str, str] = field(default_factory=lambda: versions("torch"))
 
     def build(self) -> Policy:
         """Return a policy of this kind that has learnt nothing."""
