@@ -44,5 +44,9 @@ class PolicyError(GoExploreError):
     """A policy's file that is damaged, of another format, or for another game."""
 
 
+class EvaluationError(GoExploreError):
+    """An evaluation that cannot be made, or whose file is damaged or of other settings."""
+
+
 class WorkerError(GoExploreError):
     """A worker process that cannot be started or that failed with a Python exception."""

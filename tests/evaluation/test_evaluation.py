@@ -45,8 +45,11 @@ def policy(tmp_path):
 class Scripted(Player):
     """Plays the same actions in every episode, then nothing."""
 
-    def __init__(self, env, actions, seen=None):
-        self.env, self._actions, self.seen = env, actions, seen
+    def __init__(self, env, actions):
+        self.env, self._actions = env, actions
+
+    def identity(self):
+        return {"script": self._actions.hex()}
 
     def begin(self, episodes):
         self._step = -1

@@ -26,7 +26,7 @@ def test_exploration_finds_all_gold(demonstration):
 
 def test_its_actions_alone_fail_in_the_stochastic_game(demonstration):
     blind = evaluate(functools.partial(OpenLoopPlayer, demonstration), EPISODES)
-    assert blind.reached(200) < 0.5
+    assert blind.reached(200).value < 0.5
 
 
 def test_the_policy_that_learns_from_it_succeeds(demonstration, tmp_path):
@@ -37,4 +37,4 @@ def test_the_policy_that_learns_from_it_succeeds(demonstration, tmp_path):
         limits=TrainingLimits(success=0.97, training_frames=800_000),
     )
     player = functools.partial(PolicyPlayer, outcome.run.last_policy(), sharpness=2.0)
-    assert evaluate(player, EPISODES).reached(200) >= 0.95
+    assert evaluate(player, EPISODES).reached(200).value >= 0.95

@@ -1,9 +1,11 @@
-"""goexplore evaluate: the paper's protocol for a policy."""
+"""goexplore evaluate: the paper's protocol for policies, demonstrations and chance."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import shutil
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -13,55 +15,153 @@ from goexplore.cli._policies import find_policy
 from goexplore.cli._progress import tell, thousands
 from goexplore.config import AtariConfig
 from goexplore.demos import find_demonstration
+from goexplore.directories import is_training
 from goexplore.engines import EngineWish
-from goexplore.evaluation import EvaluationConfig, OpenLoopPlayer, PolicyPlayer, RandomPlayer, evaluate
-from goexplore.evaluation._protocol import MakePlayer
+from goexplore.errors import ConfigError
+from goexplore.evaluation import (
+    Candidate,
+    Estimate,
+    Evaluation,
+    EvaluationConfig,
+    MakePlayer,
+    OpenLoopPlayer,
+    PolicyPlayer,
+    RandomPlayer,
+    candidates,
+    choose,
+    describe,
+    digest,
+    evaluate,
+    mean_with_interval,
+)
+from goexplore.files import is_folder, output_errors
+
+_RETEST_SEEDS = 1_000_000
+"""How far the seed of a re-test is from that of the test."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Arguments:
-    """Play the unmodified game from the real start: sticky actions, each number of no-ops from 0 to 30."""
+    """Play the unmodified game from the real start: sticky actions, each number of no-ops from 0 to 30.
 
-    source: tyro.conf.Positional[str]
-    """A training's run directory, a policy's file, a demonstration (open loop), or random:GAME."""
+    Episodes are kept in a Parquet file: an evaluation can be interrupted, resumed and extended.
+    """
+
+    sources: tyro.conf.Positional[tuple[str, ...]]
+    """Trainings, policies, samples, demonstrations (played open loop), or random:GAME."""
     config: Annotated[EvaluationConfig, tyro.conf.arg(name="")] = field(default_factory=EvaluationConfig)
+    choose: int | None = None
+    """Of a training: test so many of its policies (the paper: 10 to 50), and report a re-test of the best."""
     sharpness: float = 1.0
     """Of a policy: logits are multiplied by this. Above 1, likely actions get likelier."""
     workers: int = field(default_factory=usable_cores)
     """Processes that play."""
     engine: EngineWish = "auto"
     """The emulator. auto: the native one for games that it is certified for, else ale-py."""
+    out: Path | None = None
+    """Folder for the episodes. Default: evaluations, in a training's run directory or here."""
 
 
 def run_evaluate(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = tyro.cli(_Arguments, prog="goexplore evaluate", args=arguments)
-    make, what = _player(chosen)
-    config = chosen.config
-    evaluation = evaluate(
-        make,
-        config,
-        engine=chosen.engine,
-        workers=max(1, min(chosen.workers, config.repetitions)),
-        progress=lambda done: tell(f"repetition {done} of {config.repetitions}"),
-    )
-    episodes = evaluation.episodes
-    print(f"{what}: {len(episodes)} episodes with sticky actions {config.stickiness:g} and 0 to 30 no-ops")
-    print(f"policy score {thousands(round(evaluation.score, 1))} (mean of the means of 31 numbers of no-ops)")
-    if config.until_score is not None:
-        print(
-            f"{evaluation.reached(config.until_score):.1%} of episodes and "
-            f"{evaluation.reached_in_first_life(config.until_score):.1%} of first lives reach "
-            f"{config.until_score:g} points; episodes end there"
-        )
-    capped = sum(each.capped for each in episodes)
-    if capped:
-        print(f"{capped} episodes were cut after {thousands(config.max_game_frames or 0)} game frames")
+    if not chosen.sources:
+        raise ConfigError("expected something to evaluate, got nothing: name a training or a policy")
+    if chosen.workers < 1:
+        raise ConfigError(f"expected --workers to be 1 or more, got {chosen.workers}: change it")
+    found = [_evaluate(source, chosen) for source in chosen.sources]
+    if len(found) > 1:
+        over_runs = mean_with_interval([each.score for each in found])
+        print(f"all {len(found)}: policy score {_say(over_runs)}, interval over the {len(found)} of them")
     return 0
 
 
-def _player(chosen: _Arguments) -> tuple[MakePlayer, str]:
-    source = chosen.source
+def _evaluate(source: str, chosen: _Arguments) -> Evaluation:
+    folder = chosen.out or (Path(source) / "evaluations" if is_folder(source) else Path("evaluations"))
+    if chosen.choose is not None:
+        return _choose(Path(source), folder, chosen)
+    make, what = _player(source, chosen)
+    evaluation = _play(make, chosen.config, folder, chosen)
+    print(f"{what}: {_protocol(evaluation)}")
+    _report(evaluation)
+    return evaluation
+
+
+def _choose(run: Path, folder: Path, chosen: _Arguments) -> Evaluation:
+    """Choose a policy as the paper does, and keep it as the training's policy."""
+    if chosen.choose is None or chosen.choose < 1:
+        raise ConfigError(f"expected --choose to be 1 or more, got {chosen.choose}: change it")
+    if not is_training(run):
+        raise ConfigError(f"expected a training's run directory for --choose, got {run}: omit it")
+    from goexplore.robustify import TrainingDirectory, load_policy
+
+    policies = [
+        Candidate(file=file, starting_point=min(load_policy(file)[1].training["starting_points"]))
+        for file in TrainingDirectory.open(run).all_policies()
+    ]
+    drawn = candidates(policies, chosen.choose, chosen.config.seed)
+    tell(f"testing {len(drawn)} of {len(policies)} policies")
+
+    def test(file: Path, config: EvaluationConfig) -> Evaluation:
+        return _play(partial(PolicyPlayer, file, sharpness=chosen.sharpness), config, folder, chosen)
+
+    fresh = replace(chosen.config, seed=chosen.config.seed + _RETEST_SEEDS)
+    choice = choose(drawn, partial(test, config=chosen.config), partial(test, config=fresh))
+    kept = run / "policy.safetensors"
+    with output_errors(kept):
+        shutil.copyfile(choice.file, kept)
+    print(f"{choice.file}: the best of {choice.tested} tested, kept as {kept}")
+    print(f"re-test with fresh seeds: {_protocol(choice.retest)}")
+    _report(choice.retest)
+    return choice.retest
+
+
+def _play(make: MakePlayer, config: EvaluationConfig, folder: Path, chosen: _Arguments) -> Evaluation:
+    name = digest(describe(make(), config))
+    with output_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return evaluate(
+        make,
+        config,
+        engine=chosen.engine,
+        workers=chosen.workers,
+        file=folder / f"{name}.parquet",
+        progress=lambda done: tell(f"{name}: {done} of {config.repetitions} repetitions"),
+    )
+
+
+def _protocol(evaluation: Evaluation) -> str:
+    config = evaluation.config
+    return f"{len(evaluation.episodes)} episodes with sticky actions {config.stickiness:g} and 0 to 30 no-ops"
+
+
+def _report(evaluation: Evaluation) -> None:
+    config, episodes = evaluation.config, evaluation.episodes
+    print(
+        f"  policy score {_say(evaluation.score_with_interval)} (mean of the means of 31 numbers of no-ops; "
+        "interval over episodes)"
+    )
+    if config.until_score is not None:
+        reached = evaluation.reached(config.until_score)
+        first = evaluation.reached_in_first_life(config.until_score)
+        print(
+            f"  {reached.value:.1%} of episodes and {first.value:.1%} of first lives reach "
+            f"{config.until_score:g} points ({_percent(reached)} and {_percent(first)}); episodes end there"
+        )
+    capped = sum(each.capped for each in episodes)
+    if capped:
+        print(f"  {capped} episodes were cut after {thousands(config.max_game_frames or 0)} game frames")
+
+
+def _say(estimate: Estimate) -> str:
+    return f"{estimate.value:,.1f} (95 %: {estimate.low:,.1f} to {estimate.high:,.1f})"
+
+
+def _percent(estimate: Estimate) -> str:
+    return f"95 %: {estimate.low:.1%} to {estimate.high:.1%}"
+
+
+def _player(source: str, chosen: _Arguments) -> tuple[MakePlayer, str]:
     if source.startswith("random:"):
         return partial(RandomPlayer, AtariConfig(game=source.removeprefix("random:"))), "random actions"
     policy = find_policy(source)

@@ -1,18 +1,33 @@
 """Evaluation: how well a policy plays the unmodified, stochastic game (paper section 2.3)."""
 
+from goexplore.evaluation._choice import Candidate, Choice, candidates, choose
 from goexplore.evaluation._episodes import Episode, EpisodeInPlay, EvaluationConfig, play_repetition
 from goexplore.evaluation._players import OpenLoopPlayer, Player, PolicyPlayer, RandomPlayer
-from goexplore.evaluation._protocol import Evaluation, evaluate
+from goexplore.evaluation._protocol import Evaluation, MakePlayer, describe, digest, evaluate
+from goexplore.evaluation._records import read_episodes, write_episodes
+from goexplore.evaluation._statistics import Estimate, mean_with_interval, share_with_interval
 
 __all__ = [
+    "Candidate",
+    "Choice",
     "Episode",
     "EpisodeInPlay",
+    "Estimate",
     "Evaluation",
     "EvaluationConfig",
+    "MakePlayer",
     "OpenLoopPlayer",
     "Player",
     "PolicyPlayer",
     "RandomPlayer",
+    "candidates",
+    "choose",
+    "describe",
+    "digest",
     "evaluate",
+    "mean_with_interval",
     "play_repetition",
+    "read_episodes",
+    "share_with_interval",
+    "write_episodes",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,10 @@ class Player(ABC):
     longest: int | None = None
     """Training frames after which it has nothing more to do."""
 
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """Return what makes it play as it does, as JSON values."""
+
     def begin(self, episodes: int) -> None:
         """Begin new episodes."""
         return
@@ -45,11 +50,16 @@ class PolicyPlayer(Player):
 
     def __init__(self, file: Path, *, sharpness: float = 1.0) -> None:
         """`sharpness` above 1 makes likely actions likelier: logits are multiplied by it."""
-        from goexplore.robustify._policy_file import load_policy
+        from goexplore.robustify._policy_file import checksum, load_policy
 
         self._policy, self.about = load_policy(file)
+        self._checksum = checksum(self._policy)
         self.env, self.eyes = self.about.env, self.about.eyes
         self._sharpness = sharpness
+
+    def identity(self) -> dict[str, Any]:
+        """Return the weights' checksum and the sharpness."""
+        return {"policy": self._checksum, "sharpness": self._sharpness}
 
     def begin(self, episodes: int) -> None:
         """Begin with empty memories."""
@@ -76,6 +86,11 @@ class OpenLoopPlayer(Player):
     def __init__(self, demonstration: Demonstration) -> None:
         self.env, self._actions = demonstration.env, demonstration.actions
         self.longest = len(self._actions)
+        self._trace = demonstration.trace
+
+    def identity(self) -> dict[str, Any]:
+        """Return the demonstration's trace."""
+        return {"demonstration": self._trace}
 
     def begin(self, episodes: int) -> None:
         """Begin with the first action."""
@@ -93,6 +108,10 @@ class RandomPlayer(Player):
     def __init__(self, env: EnvConfig) -> None:
         self.env = env
         self._actions = build_env(env).action_count
+
+    def identity(self) -> dict[str, Any]:
+        """Return the game."""
+        return {"random": asdict(self.env)}
 
     def act(self, episodes: Numbers, seen: Screens, random: Streams) -> list[int]:
         """Draw actions."""

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from goexplore.engines import Engine, EngineWish, choose_engine
+from goexplore.errors import EvaluationError
 from goexplore.evaluation._episodes import NO_OP_COUNTS, Episode, EvaluationConfig, play_repetition
 from goexplore.evaluation._players import Player
+from goexplore.evaluation._records import read_episodes, write_episodes
+from goexplore.evaluation._statistics import Estimate, mean_with_interval, share_with_interval
 
 MakePlayer = Callable[[], Player]
+"""Makes a player in any process."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +38,20 @@ class Evaluation:
         by_count = [[each.score for each in self.episodes if each.no_ops == count] for count in NO_OP_COUNTS]
         return float(np.mean([np.mean(scores) for scores in by_count]))
 
-    def reached(self, score: float) -> float:
-        """Return the share of episodes that have a score."""
-        return float(np.mean([each.score >= score for each in self.episodes]))
+    @property
+    def score_with_interval(self) -> Estimate:
+        """The policy score with an interval over episodes: of this policy, not of its kind of training."""
+        return mean_with_interval([each.score for each in self.episodes])
 
-    def reached_in_first_life(self, score: float) -> float:
+    def reached(self, score: float) -> Estimate:
+        """Return the share of episodes that have a score."""
+        return share_with_interval(sum(each.score >= score for each in self.episodes), len(self.episodes))
+
+    def reached_in_first_life(self, score: float) -> Estimate:
         """Return the share of episodes that have a score before a life is lost."""
-        return float(np.mean([each.first_life_score >= score for each in self.episodes]))
+        return share_with_interval(
+            sum(each.first_life_score >= score for each in self.episodes), len(self.episodes)
+        )
 
 
 def evaluate(
@@ -44,36 +60,70 @@ def evaluate(
     *,
     engine: EngineWish = "auto",
     workers: int = 1,
+    file: Path | None = None,
     progress: Callable[[int], None] = lambda repetitions: None,
 ) -> Evaluation:
     """Let a player play the whole protocol, in worker processes if there are several.
 
-    The episodes are the same for any number of workers. `progress` hears of repetitions that are done.
+    The episodes are the same for any number of workers. With a `file`, repetitions that are in it already are
+    not played again, and each one is added as soon as it is done: an evaluation can be interrupted and
+    resumed. `progress` hears how many are done.
     """
-    choice = choose_engine(make_player().env.name, engine)
-    done: dict[int, list[Episode]] = {}
-    if workers == 1:
-        player = make_player()
-        for repetition in range(config.repetitions):
-            done[repetition] = play_repetition(player, config, choice.engine, repetition)
-            progress(len(done))
+    player = make_player()
+    settings = describe(player, config)
+    done = {} if file is None or not file.exists() else _read(file, settings, config.repetitions)
+    progress(len(done))
+    missing = [repetition for repetition in range(config.repetitions) if repetition not in done]
+    chosen = choose_engine(player.env.name, engine).engine
+
+    def add(repetition: int, episodes: list[Episode]) -> None:
+        done[repetition] = episodes
+        if file is not None:
+            write_episodes(file, _in_order(done), settings)
+        progress(len(done))
+
+    if workers == 1 or len(missing) < 2:
+        for repetition in missing:
+            add(repetition, play_repetition(player, config, chosen, repetition))
     else:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
-            tasks = {
-                pool.submit(_play, make_player, config, choice.engine, repetition): repetition
-                for repetition in range(config.repetitions)
-            }
+        processes = min(workers, len(missing))
+        with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_one_thread) as pool:
+            tasks = {pool.submit(_play, make_player, config, chosen, each): each for each in missing}
             for task in as_completed(tasks):
-                done[tasks[task]] = task.result()
-                progress(len(done))
-    return Evaluation(
-        config=config, episodes=[each for repetition in sorted(done) for each in done[repetition]]
-    )
+                add(tasks[task], task.result())
+    return Evaluation(config=config, episodes=_in_order(done))
+
+
+def describe(player: Player, config: EvaluationConfig) -> dict[str, Any]:
+    """Return everything that decides how the episodes go, but not how many there are."""
+    settings = {**player.identity(), **asdict(config)}
+    del settings["repetitions"]
+    return settings
+
+
+def digest(settings: dict[str, Any]) -> str:
+    """Return a short name for settings: of a file of episodes."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def _read(file: Path, settings: dict[str, Any], repetitions: int) -> dict[int, list[Episode]]:
+    episodes, before = read_episodes(file)
+    if before != settings:
+        raise EvaluationError(
+            f"expected an evaluation with the same settings in {file}, got another: choose another file"
+        )
+    done: dict[int, list[Episode]] = {}
+    for each in episodes:
+        if each.repetition < repetitions:
+            done.setdefault(each.repetition, []).append(each)
+    return done
+
+
+def _in_order(done: dict[int, list[Episode]]) -> list[Episode]:
+    return [each for repetition in sorted(done) for each in done[repetition]]
 
 
 def _one_thread() -> None:
-    import contextlib
-
     with contextlib.suppress(ImportError):
         import torch
 

@@ -17,6 +17,7 @@ from goexplore.errors import CheckpointError, ConfigError
 from goexplore.robustify._config import RobustifyConfig, config_from_json, config_to_json
 from goexplore.robustify._curriculum import Curriculum
 from goexplore.robustify._network import Policy
+from goexplore.robustify._policy_file import SUFFIX as SUFFIX_OF_POLICIES
 from goexplore.robustify._policy_file import About, load_policy, save_policy
 
 _POLICY, _OPTIMIZER = "policy.safetensors", "optimizer.safetensors"
@@ -126,6 +127,10 @@ class TrainingDirectory(Directory):
                     "; ".join(damaged.values()) + ". No checkpoint is whole: start a new run"
                 )
         return status, damaged
+
+    def all_policies(self) -> list[Path]:
+        """Return the files of all policies that were kept along the training, the oldest first."""
+        return sorted(self.policies.glob(f"*{SUFFIX_OF_POLICIES}"))
 
     def last_policy(self) -> Path:
         """Return the file of the newest policy."""

@@ -47,6 +47,11 @@ def weights(policy: Policy) -> dict[str, Tensor]:
     return {name: each.detach().cpu().contiguous() for name, each in policy.state_dict().items()}
 
 
+def checksum(policy: Policy) -> str:
+    """Return the SHA-256 of a policy's weights."""
+    return _sha256(weights(policy))
+
+
 def save_policy(policy: Policy, about: About, file: Path) -> None:
     """Write a policy's file."""
     tensors = weights(policy)

@@ -1,0 +1,58 @@
+"""Choosing among a training's policies (paper section 2.3): test some, test the best one again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goexplore.errors import EvaluationError
+from goexplore.evaluation._protocol import Evaluation
+from goexplore.random import SplitMix64, stream_state
+
+_NEAR = 10
+"""Training frames by which a starting point may be behind the lowest one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A policy from some time of a training."""
+
+    file: Path
+    starting_point: int
+    """The lowest maximum starting point of all demonstrations at that time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The policy that was chosen."""
+
+    file: Path
+    tested: int
+    """How many policies were tested."""
+    test: Evaluation
+    """Of the one that was chosen: too good to be true, because it was chosen by it."""
+    retest: Evaluation
+    """With fresh seeds: what to report."""
+
+
+def candidates(policies: Sequence[Candidate], count: int, seed: int) -> list[Candidate]:
+    """Draw so many of those whose starting point is the lowest or near it."""
+    if not policies:
+        raise EvaluationError("expected policies to choose from, got none: train for longer")
+    lowest = min(each.starting_point for each in policies)
+    near = [each for each in policies if each.starting_point <= lowest + _NEAR]
+    random = SplitMix64(stream_state(seed, len(near)))
+    chosen: list[Candidate] = []
+    while near and len(chosen) < count:
+        chosen.append(near.pop(random.index(len(near))))
+    return sorted(chosen, key=lambda each: each.file.name)
+
+
+def choose(
+    drawn: Sequence[Candidate], test: Callable[[Path], Evaluation], retest: Callable[[Path], Evaluation]
+) -> Choice:
+    """Test candidates, and test the best again; `retest` must draw from other seeds than `test`."""
+    tests = {each.file: test(each.file) for each in drawn}
+    best = max(tests, key=lambda file: tests[file].score)
+    return Choice(file=best, tested=len(tests), test=tests[best], retest=retest(best))

@@ -1,0 +1,51 @@
+"""Episodes in a Parquet file: one row each, with the settings in its metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+
+from goexplore.errors import EvaluationError
+from goexplore.evaluation._episodes import Episode
+from goexplore.files import written_whole
+
+_KEY = b"goexplore"
+_SCHEMA = pyarrow.schema(
+    [
+        ("no_ops", pyarrow.int32()),
+        ("repetition", pyarrow.int32()),
+        ("score", pyarrow.float64()),
+        ("first_life_score", pyarrow.float64()),
+        ("game_frames", pyarrow.int64()),
+        ("lives_lost", pyarrow.int32()),
+        ("level", pyarrow.int32()),
+        ("rooms", pyarrow.int32()),
+        ("capped", pyarrow.bool_()),
+    ]
+)
+
+
+def write_episodes(file: Path, episodes: Sequence[Episode], settings: dict[str, Any]) -> None:
+    """Write a file that is there whole or not at all."""
+    schema = _SCHEMA.with_metadata({_KEY: json.dumps(settings).encode()})
+    table = pyarrow.Table.from_pylist([asdict(each) for each in episodes], schema=schema)
+    with written_whole(file) as aside:
+        pyarrow.parquet.write_table(table, aside)
+
+
+def read_episodes(file: Path) -> tuple[list[Episode], dict[str, Any]]:
+    """Return episodes and settings; raise EvaluationError for a file that is not whole."""
+    try:
+        table = pyarrow.parquet.read_table(file)
+        settings = json.loads((table.schema.metadata or {})[_KEY])
+        return [Episode(**row) for row in table.to_pylist()], settings
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EvaluationError(
+            f"expected the episodes of an evaluation in {file}, got {error!r}: delete it and evaluate again"
+        ) from error

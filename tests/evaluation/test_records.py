@@ -1,0 +1,135 @@
+"""Evaluations on disk: resumed, extended, never mixed up; and the choice of a policy by them."""
+
+import dataclasses
+import functools
+
+import pandas
+import pytest
+
+from goexplore.config import MazesConfig
+from goexplore.errors import EvaluationError
+from goexplore.evaluation import (
+    Candidate,
+    Episode,
+    Evaluation,
+    EvaluationConfig,
+    OpenLoopPlayer,
+    RandomPlayer,
+    candidates,
+    choose,
+    evaluate,
+    read_episodes,
+)
+from goexplore.evaluation import _protocol as protocol
+
+from ..robustify.mazes import demonstrate
+
+CONFIG = EvaluationConfig(repetitions=3, max_game_frames=80)
+MAKE = functools.partial(OpenLoopPlayer, demonstrate())
+
+
+def test_pandas_reads_the_episodes(tmp_path):
+    evaluation = evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
+    table = pandas.read_parquet(tmp_path / "e.parquet")
+    assert len(table) == 93
+    assert table.groupby("no_ops").score.mean().mean() == pytest.approx(evaluation.score)
+
+
+def test_what_is_read_is_what_was_played(tmp_path):
+    evaluation = evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
+    assert read_episodes(tmp_path / "e.parquet")[0] == evaluation.episodes
+
+
+def test_an_interrupted_evaluation_goes_on(tmp_path, monkeypatch):
+    whole = evaluate(MAKE, CONFIG)
+    played = []
+
+    def stop_in_the_second(player, config, engine, repetition):
+        if len(played) == 1:
+            raise KeyboardInterrupt
+        played.append(repetition)
+        return play(player, config, engine, repetition)
+
+    play = protocol.play_repetition
+    monkeypatch.setattr(protocol, "play_repetition", stop_in_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
+    monkeypatch.setattr(protocol, "play_repetition", play)
+    done = []
+    assert evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet", progress=done.append) == whole
+    assert done == [1, 2, 3], "the first one was there"
+
+
+def test_more_repetitions_extend_it(tmp_path):
+    evaluate(MAKE, dataclasses.replace(CONFIG, repetitions=1), file=tmp_path / "e.parquet")
+    longer = evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
+    assert longer == evaluate(MAKE, CONFIG)
+    shorter = evaluate(MAKE, dataclasses.replace(CONFIG, repetitions=2), file=tmp_path / "e.parquet")
+    assert shorter.episodes == longer.episodes[:62]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (MAKE, dataclasses.replace(CONFIG, seed=1)),
+        (MAKE, dataclasses.replace(CONFIG, stickiness=0.1)),
+        (functools.partial(RandomPlayer, MazesConfig()), CONFIG),
+    ],
+)
+def test_other_settings_are_not_mixed_in(tmp_path, other):
+    evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
+    with pytest.raises(EvaluationError, match="the same settings"):
+        evaluate(*other, file=tmp_path / "e.parquet")
+
+
+def test_a_damaged_file_is_told(tmp_path):
+    (tmp_path / "e.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(EvaluationError, match="evaluate again"):
+        evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
+
+
+class TestChoice:
+    def evaluation(self, score):
+        episode = Episode(
+            no_ops=0,
+            repetition=0,
+            score=score,
+            first_life_score=score,
+            game_frames=1,
+            lives_lost=0,
+            level=0,
+            rooms=1,
+            capped=False,
+        )
+        episodes = [dataclasses.replace(episode, no_ops=number) for number in range(31)]
+        return Evaluation(config=CONFIG, episodes=episodes)
+
+    def policies(self, tmp_path, points):
+        return [
+            Candidate(file=tmp_path / f"{number:02d}", starting_point=point)
+            for number, point in enumerate(points)
+        ]
+
+    def test_candidates_are_near_the_lowest_starting_point(self, tmp_path):
+        drawn = candidates(self.policies(tmp_path, [200, 90, 3, 0, 10, 11]), 50, seed=0)
+        assert [each.starting_point for each in drawn] == [3, 0, 10]
+
+    def test_they_are_a_random_subset(self, tmp_path):
+        policies = self.policies(tmp_path, [0] * 30)
+        drawn = candidates(policies, 10, seed=0)
+        assert len(set(drawn)) == 10
+        assert drawn == candidates(policies, 10, seed=0)
+        assert drawn != candidates(policies, 10, seed=1)
+
+    def test_the_best_is_tested_again(self, tmp_path):
+        drawn = self.policies(tmp_path, [0, 0, 0])
+        scores = dict(zip([each.file for each in drawn], [10.0, 30.0, 20.0], strict=True))
+        choice = choose(
+            drawn, lambda file: self.evaluation(scores[file]), lambda file: self.evaluation(scores[file] - 7)
+        )
+        assert choice.file == drawn[1].file
+        assert (choice.test.score, choice.retest.score) == (30.0, 23.0)
+
+    def test_without_policies_there_is_no_choice(self):
+        with pytest.raises(EvaluationError, match="train for longer"):
+            candidates([], 10, seed=0)
