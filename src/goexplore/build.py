@@ -41,6 +41,7 @@ from goexplore.selection import (
     NeighbourScore,
     RankScore,
     Selection,
+    StartSelection,
     Subscore,
     UniformSelection,
     WeightedSelection,
@@ -144,8 +145,8 @@ def build_executor(config: SearchConfig, workers: int | None, engine: Engine = "
 def build_selection(config: SearchConfig) -> Selection:
     """Return the selection of appendix A.5 with the config's weights."""
     weights = config.selection
-    if weights.rule == "uniform":
-        return UniformSelection()
+    if weights.rule != "weighted":
+        return UniformSelection() if weights.rule == "uniform" else StartSelection()
     counted: dict[CountedAttribute, float] = {
         "times_chosen": weights.chosen_weight,
         "times_chosen_since_new": weights.chosen_since_new_weight,

@@ -124,8 +124,8 @@ CellsConfig: TypeAlias = DownscaledConfig | MontezumaConfig | PitfallConfig
 class SelectionConfig:
     """How likely each cell is to be chosen (appendix A.5, tables 1 and 2)."""
 
-    rule: Literal["weighted", "uniform"] = "weighted"
-    """Uniform ignores all weights: the baseline."""
+    rule: Literal["weighted", "uniform", "start"] = "weighted"
+    """Uniform ignores all weights, start always begins at the initial state: the baselines."""
     chosen_weight: float = 0.0
     """w_a of the times a cell was chosen."""
     chosen_since_new_weight: float = 0.0

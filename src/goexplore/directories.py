@@ -233,6 +233,11 @@ class Directory:
             aside.write_text("".join(json.dumps(line) + "\n" for line in kept))
 
 
+def is_started(path: Path) -> bool:
+    """Return whether there is a run that can be resumed."""
+    return (path / "config.json").is_file() and any(path.glob("checkpoints/[0-9]*"))
+
+
 def is_training(path: Path) -> bool:
     """Return whether a run directory is that of a training, not of a search."""
     try:

@@ -26,6 +26,8 @@ from goexplore.interrupts import on_interrupt
 from goexplore.runs import RunDirectory
 
 _METRICS_SECONDS = 5.0
+_METRICS_GROWTH = 1.05
+"""So much further, a search is worth a line of metrics however fast it was: the beginning is steep."""
 _PACE_SECONDS = 30.0
 _TICK_SECONDS = 0.5
 
@@ -189,6 +191,7 @@ class _Session:
             self._events = EventFile(run.path / "tensorboard")
         self._checkpoint_seconds = checkpoint_minutes * 60
         self._began = self._recorded = self._saved = self._shown = monotonic()
+        self._recorded_game_frames = search.status.game_frames
         self._saved_batches = -1 if search.status.batches == 0 else search.status.batches
         self._pace: deque[tuple[float, int]] = deque([(self._began, search.status.game_frames)], maxlen=256)
 
@@ -230,7 +233,8 @@ class _Session:
         now = monotonic()
         self._show()
         self._tell_of_crashes()
-        if now - self._recorded >= _METRICS_SECONDS:
+        grown = self._search.status.game_frames >= _METRICS_GROWTH * self._recorded_game_frames
+        if grown or now - self._recorded >= _METRICS_SECONDS:
             self._record()
         if now - self._saved >= self._checkpoint_seconds:
             self._save(cells)
@@ -290,7 +294,7 @@ class _Session:
         self._run.append_metrics({"batches": status.batches, **values})
         with clear_errors(self._run.path):
             self._events.scalars(status.game_frames, {f"explore/{name}": values[name] for name in values})
-        self._recorded = monotonic()
+        self._recorded, self._recorded_game_frames = monotonic(), status.game_frames
 
     def _save(self, cells: CellRepresentation) -> None:
         if self._search.status.batches != self._saved_batches:

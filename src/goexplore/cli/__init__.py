@@ -8,6 +8,7 @@ from importlib import import_module
 
 _VERBS = {
     "explore": "search a game for new cells and better trajectories (Phase 1)",
+    "compare": "search beside simpler searches, with equal game frames",
     "info": "summarise a run",
     "cells": "list a run's cells",
     "verify": "replay trajectories or demonstrations from the initial state and compare",

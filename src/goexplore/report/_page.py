@@ -62,9 +62,15 @@ def write_report(
         sections.append(("videos", "Best trajectories", videos_section(runs, videos)))
     sections.append(("verification", "Verification", verification_section(runs)))
     sections.append(("settings", "Settings, versions, commands", settings_section(runs)))
+    title = f"{best.source.config.env.game}: {', '.join(run.name for run in runs)}"
+    write_page(title, sections, file)
+
+
+def write_page(title: str, sections: Sequence[tuple[str, str, str]], file: Path) -> None:
+    """Write a page of sections, each with a name for links, a heading and its HTML."""
     here = Path(__file__).parent
     page = Template((here / "page.html").read_text(encoding="utf-8")).substitute(
-        title=escape(f"{best.source.config.env.game}: {', '.join(run.name for run in runs)}"),
+        title=escape(title),
         style=(here / "page.css").read_text(encoding="utf-8"),
         links="".join(f'<a href="#{name}">{escape(heading)}</a>' for name, heading, _ in sections),
         body="".join(

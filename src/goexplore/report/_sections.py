@@ -91,14 +91,14 @@ def summary_section(runs: Sequence[Run], best: Run) -> str:
     return f'<div class="cards">{shown}</div>{of}{table(list(columns), rows, numbers=range(3, len(columns)))}'
 
 
-def curves_section(groups: Sequence[Group]) -> str:
-    """Return plots over game frames."""
+def curves_section(groups: Sequence[Group], columns: Sequence[str] = ()) -> str:
+    """Return plots over game frames: of these columns, or of all that are worth it."""
     legend = "".join(
         f'<li><i style="background:{PALETTE[number % len(PALETTE)]}"></i>{escape(group.name)}, '
         f"{len(group.curves)} {'run' if len(group.curves) == 1 else 'runs'}</li>"
         for number, group in enumerate(groups)
     )
-    shown = panels(groups)
+    shown = columns or panels(groups)
     notes = []
     if any(len(group.curves) > 1 for group in groups):
         notes.append(

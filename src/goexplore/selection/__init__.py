@@ -1,6 +1,6 @@
 """Selection: which cell to return to next."""
 
-from goexplore.selection._selection import Selection, UniformSelection, WeightedSelection
+from goexplore.selection._selection import Selection, StartSelection, UniformSelection, WeightedSelection
 from goexplore.selection._subscores import CountedAttribute, CountScore, NeighbourScore, RankScore, Subscore
 from goexplore.selection._sum_tree import SumTree
 
@@ -10,6 +10,7 @@ __all__ = [
     "NeighbourScore",
     "RankScore",
     "Selection",
+    "StartSelection",
     "Subscore",
     "SumTree",
     "UniformSelection",

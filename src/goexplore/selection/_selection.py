@@ -43,6 +43,17 @@ class UniformSelection:
         return [int(number) for number in random.below(self._size, count)]
 
 
+class StartSelection:
+    """Always the initial state: what random actions find without returning to cells."""
+
+    def refresh(self, archive: Archive, update: Update) -> None:
+        """Take note of nothing."""
+
+    def choose(self, count: int, random: SplitMix64) -> Sequence[int]:
+        """Return the initial state's entry."""
+        return [0] * count
+
+
 class WeightedSelection:
     """CellProb: chooses cells in proportion to `LevelWeight * (constant + sum of subscores)`.
 
