@@ -166,7 +166,7 @@ def test_the_page_says_what_was_run(page, montezuma):
     config = json.loads((montezuma / "config.json").read_text())
     assert config["versions"]["ale-py"] in text
     assert "repeat_probability" in text
-    assert "They are not scores of a policy" in text
+    assert "It is not the score of a policy" in text
 
 
 def test_runs_that_differ_by_their_seed_share_a_line_with_a_band(montezuma, tmp_path):

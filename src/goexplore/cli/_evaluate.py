@@ -28,11 +28,13 @@ from goexplore.evaluation import (
     PolicyPlayer,
     RandomPlayer,
     candidates,
+    check_table,
     choose,
     describe,
     digest,
     evaluate,
     mean_with_interval,
+    write_table,
 )
 from goexplore.files import is_folder, output_errors
 
@@ -60,6 +62,8 @@ class _Arguments:
     """The emulator. auto: the native one for games that it is certified for, else ale-py."""
     out: Path | None = None
     """Folder for the episodes. Default: evaluations, in a training's run directory or here."""
+    table: Path | None = None
+    """File for a table of all, Markdown (.md) or LaTeX (.tex)."""
 
 
 def run_evaluate(arguments: list[str]) -> int:
@@ -69,9 +73,13 @@ def run_evaluate(arguments: list[str]) -> int:
         raise ConfigError("expected something to evaluate, got nothing: name a training or a policy")
     if chosen.workers < 1:
         raise ConfigError(f"expected --workers to be 1 or more, got {chosen.workers}: change it")
-    found = [_evaluate(source, chosen) for source in chosen.sources]
+    if chosen.table is not None:
+        check_table(chosen.table)
+    found = {source: _evaluate(source, chosen) for source in chosen.sources}
+    if chosen.table is not None:
+        write_table(chosen.table, found)
     if len(found) > 1:
-        over_runs = mean_with_interval([each.score for each in found])
+        over_runs = mean_with_interval([each.score for each in found.values()])
         print(f"all {len(found)}: policy score {_say(over_runs)}, interval over the {len(found)} of them")
     return 0
 

@@ -9,6 +9,7 @@ import tyro
 
 from goexplore.cli._progress import tell
 from goexplore.cli._sources import require_runs
+from goexplore.directories import is_training
 from goexplore.errors import ConfigError
 from goexplore.files import require_writable
 from goexplore.report import write_report
@@ -20,7 +21,7 @@ class _Arguments:
     """Write one self-contained HTML page: curves, map, videos, verification, settings."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Run directories; runs that differ by their seed alone share a line with a band."""
+    """Run directories of searches and trainings; searches that differ by their seed alone share a line."""
     out: Path | None = None
     """File to write. Default: report.html in the first run directory."""
     videos: int = 3
@@ -33,7 +34,8 @@ def run_report(arguments: list[str]) -> int:
     require_runs(chosen.runs)
     if chosen.videos < 0:
         raise ConfigError(f"expected --videos to be 0 or more, got {chosen.videos}: change it")
-    file = chosen.out or RunDirectory.open(chosen.runs[0]).path / "report.html"
+    first = chosen.runs[0]
+    file = chosen.out or (first if is_training(first) else RunDirectory.open(first).path) / "report.html"
     require_writable(file)
     write_report(chosen.runs, file, videos=chosen.videos, progress=tell)
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB; open it in a browser")

@@ -6,6 +6,7 @@ from goexplore.evaluation._players import OpenLoopPlayer, Player, PolicyPlayer, 
 from goexplore.evaluation._protocol import Evaluation, MakePlayer, describe, digest, evaluate
 from goexplore.evaluation._records import read_episodes, write_episodes
 from goexplore.evaluation._statistics import Estimate, mean_with_interval, share_with_interval
+from goexplore.evaluation._table import check_table, write_table
 
 __all__ = [
     "Candidate",
@@ -21,6 +22,7 @@ __all__ = [
     "PolicyPlayer",
     "RandomPlayer",
     "candidates",
+    "check_table",
     "choose",
     "describe",
     "digest",
@@ -30,4 +32,5 @@ __all__ = [
     "read_episodes",
     "share_with_interval",
     "write_episodes",
+    "write_table",
 ]

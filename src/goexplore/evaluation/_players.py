@@ -58,8 +58,9 @@ class PolicyPlayer(Player):
         self._sharpness = sharpness
 
     def identity(self) -> dict[str, Any]:
-        """Return the weights' checksum and the sharpness."""
-        return {"policy": self._checksum, "sharpness": self._sharpness}
+        """Return the weights' checksum, how long they were trained, and the sharpness."""
+        trained = {name: self.about.training.get(name, 0) for name in ("training_frames", "game_frames")}
+        return {"policy": self._checksum, **trained, "sharpness": self._sharpness}
 
     def begin(self, episodes: int) -> None:
         """Begin with empty memories."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, TypeAlias
 
 from goexplore.config import SearchConfig
 from goexplore.demos import Source
+from goexplore.directories import is_training
 from goexplore.envs import facts
 from goexplore.errors import ConfigError
 from goexplore.exploration import Status
@@ -20,6 +22,13 @@ from goexplore.report._curves import Group
 from goexplore.report._looking import Looking
 from goexplore.report._map import has_map
 from goexplore.report._paper import paper_search
+from goexplore.report._policies import (
+    TrainedRun,
+    policies_section,
+    policy_videos_section,
+    training_section,
+    training_settings_section,
+)
 from goexplore.report._sections import (
     Run,
     comparison_section,
@@ -38,8 +47,42 @@ from goexplore.runs import RunDirectory
 def write_report(
     paths: Sequence[Path], file: Path, *, videos: int = 3, progress: Callable[[str], None] = lambda line: None
 ) -> None:
-    """Write the report of these runs."""
-    runs = _read(paths, progress)
+    """Write the report of these runs: searches, trainings, or both."""
+    whole = [path.resolve() for path in paths]
+    if len(set(whole)) < len(whole):
+        raise ConfigError("expected each run once, got one several times: leave it out")
+    names = _names(whole)
+    trainings = [TrainedRun(name=names[path], path=path) for path in whole if is_training(path)]
+    runs = _read([path for path in whole if not is_training(path)], names, progress)
+    if len({run.source.config.env.name for run in runs} | {each.game for each in trainings}) > 1:
+        raise ConfigError("expected runs of one game, got several games: write a report for each")
+    sections = _search_sections(runs, videos, progress) if runs else []
+    if trainings:
+        sections += _training_sections(trainings, videos, progress)
+    game = runs[0].source.config.env.game if runs else trainings[0].game
+    write_page(f"{game}: {', '.join(names[path] for path in whole)}", sections, file)
+
+
+Section: TypeAlias = tuple[str, str, str]
+"""A name for links, a heading, and HTML."""
+
+
+def _training_sections(
+    trainings: Sequence[TrainedRun], videos: int, progress: Callable[[str], None]
+) -> list[Section]:
+    progress("drawing trainings")
+    sections = [
+        ("policies", "Policies", policies_section(trainings)),
+        ("trainings", "Trainings", training_section(trainings)),
+    ]
+    if videos and find_spec("torch") is not None:
+        progress("letting policies play")
+        sections.append(("policy-videos", "Policies at play", policy_videos_section(trainings)))
+    sections.append(("training-settings", "Settings of the trainings", training_settings_section(trainings)))
+    return sections
+
+
+def _search_sections(runs: Sequence[Run], videos: int, progress: Callable[[str], None]) -> list[Section]:
     best = max(runs, key=lambda run: (run.last["max_score"], run.last["rooms"], run.last["cells"]))
     groups = _groups(runs)
     progress("drawing curves")
@@ -62,12 +105,11 @@ def write_report(
         sections.append(("videos", "Best trajectories", videos_section(runs, videos)))
     sections.append(("verification", "Verification", verification_section(runs)))
     sections.append(("settings", "Settings, versions, commands", settings_section(runs)))
-    title = f"{best.source.config.env.game}: {', '.join(run.name for run in runs)}"
-    write_page(title, sections, file)
+    return sections
 
 
-def write_page(title: str, sections: Sequence[tuple[str, str, str]], file: Path) -> None:
-    """Write a page of sections, each with a name for links, a heading and its HTML."""
+def write_page(title: str, sections: Sequence[Section], file: Path) -> None:
+    """Write a page of sections."""
     here = Path(__file__).parent
     page = Template((here / "page.html").read_text(encoding="utf-8")).substitute(
         title=escape(title),
@@ -82,15 +124,17 @@ def write_page(title: str, sections: Sequence[tuple[str, str, str]], file: Path)
         aside.write_text(page, encoding="utf-8")
 
 
-def _read(paths: Sequence[Path], progress: Callable[[str], None]) -> list[Run]:
-    whole = [path.resolve() for path in paths]
-    if len(set(whole)) < len(whole):
-        raise ConfigError("expected each run once, got one several times: leave it out")
+def _names(paths: Sequence[Path]) -> dict[Path, str]:
+    """Return the runs' names, each with as much of its path as it takes to tell it from the others."""
     parts = 1
-    while len({path.parts[-parts:] for path in whole}) < len(whole):
+    while len({path.parts[-parts:] for path in paths}) < len(paths):
         parts += 1
+    return {path: "/".join(path.parts[-parts:]) for path in paths}
+
+
+def _read(paths: Sequence[Path], names: Mapping[Path, str], progress: Callable[[str], None]) -> list[Run]:
     runs = []
-    for path in whole:
+    for path in paths:
         progress(f"reading {path}")
         source, directory = Source.open(path), RunDirectory.open(path)
         for warning in source.warnings:
@@ -101,13 +145,11 @@ def _read(paths: Sequence[Path], progress: Callable[[str], None]) -> list[Run]:
         runs.append(
             Run(
                 source=source,
-                name="/".join(path.parts[-parts:]),
+                name=names[path],
                 directory=directory,
                 metrics=metrics or [_metrics(source.status)],
             )
         )
-    if len({run.source.config.env.name for run in runs}) > 1:
-        raise ConfigError("expected runs of one game, got several games: write a report for each")
     return runs
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from goexplore.config import SearchConfig
 
@@ -41,9 +43,42 @@ class PaperSearch:
     machine: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class PaperPolicies:
+    """What policies score in one game, as the paper collected it."""
+
+    rows: tuple[tuple[str, str, float], ...]
+    """Algorithm, kind and policy score; the highest first."""
+    where: str
+    """In the paper."""
+    note: str
+    source: str
+
+
+def paper_policies(game: str) -> PaperPolicies:
+    """Return the policy scores of others in a game, given by its ROM's name."""
+    data = _data()
+    rows = [
+        (each["algorithm"], each["kind"], each["scores"][game])
+        for each in data["policies"]["rows"]
+        if game in each["scores"]
+    ]
+    return PaperPolicies(
+        rows=tuple(sorted(rows, key=lambda row: -row[2])),
+        where=data["policies"]["where"],
+        note=data["policies"]["note"],
+        source=data["source"],
+    )
+
+
+@cache
+def _data() -> Any:
+    return json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
+
+
 @cache
 def _searches() -> dict[tuple[str, str], PaperSearch]:
-    data = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
+    data = copy.deepcopy(_data())
     found = {}
     for each in data["searches"]:
         key = (each.pop("game"), each.pop("cells"))

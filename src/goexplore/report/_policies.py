@@ -1,0 +1,247 @@
+"""Trainings on the page: their curves, what their policies score, and what others have scored."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from html import escape
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from goexplore.demos._demonstration import SUFFIX, parse_demonstration
+from goexplore.directories import Directory
+from goexplore.engines import choose_engine
+from goexplore.errors import CheckpointError, EvaluationError
+from goexplore.evaluation import Evaluation, EvaluationConfig, PolicyPlayer, read_episodes
+from goexplore.report._html import duration, png, short, table
+from goexplore.report._paper import paper_policies
+from goexplore.report._plot import FAINT, INK, draw_svg
+from goexplore.report._video import play_episode, show, write_video
+
+_VIDEO_SPEED = 4
+_VIDEO_PICTURES = 1500
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyResult:
+    """An evaluation of one of a training's policies."""
+
+    settings: dict[str, Any]
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedRun:
+    """A training to report on."""
+
+    name: str
+    path: Path
+
+    @cached_property
+    def directory(self) -> Directory:
+        """Its run directory; PyTorch is not needed to read it."""
+        return Directory(self.path)
+
+    @cached_property
+    def metrics(self) -> list[dict[str, Any]]:
+        """All lines of its metrics."""
+        return self.directory.read_metrics()
+
+    @cached_property
+    def game(self) -> str:
+        """The name of the game that its demonstrations play."""
+        files = sorted((self.path / "demos").glob(f"*{SUFFIX}"))
+        if not files:
+            raise CheckpointError(
+                f"expected demonstrations in {self.path / 'demos'}, got none: put them back"
+            )
+        return parse_demonstration(files[0]).env.name
+
+    @cached_property
+    def results(self) -> list[PolicyResult]:
+        """Its evaluations: whole games first, then the ones that end at a score; the most episodes first."""
+        found = []
+        names = {each.name for each in fields(EvaluationConfig)}
+        for file in sorted((self.path / "evaluations").glob("*.parquet")):
+            episodes, settings = read_episodes(file)
+            if "policy" not in settings:
+                raise EvaluationError(
+                    f"expected an evaluation of a policy in {file}, got another: move it away"
+                )
+            known = {name: value for name, value in settings.items() if name in names}
+            repetitions = max(each.repetition for each in episodes) + 1
+            config = EvaluationConfig(**known, repetitions=repetitions)
+            found.append(
+                PolicyResult(settings=settings, evaluation=Evaluation(config=config, episodes=episodes))
+            )
+        return sorted(
+            found,
+            key=lambda each: (each.evaluation.config.until_score or 0.0, -len(each.evaluation.episodes)),
+        )
+
+
+def _order(result: PolicyResult) -> tuple[float, int]:
+    return result.evaluation.config.until_score or 0.0, -len(result.evaluation.episodes)
+
+
+def training_section(trainings: Sequence[TrainedRun]) -> str:
+    """Return starting points and success over training, for each."""
+    parts = []
+    for number, training in enumerate(trainings):
+        if not training.metrics:
+            continue
+        last = training.metrics[-1]
+        parts.append(
+            f"<h3>{escape(training.name)}</h3><p class='note'>{last['training_frames']:,} training frames "
+            f"({last['game_frames']:,} game frames) in {duration(last['wall_seconds'])}; one line per "
+            "demonstration; success is of the last 200 rollouts from the real start.</p>"
+            f'<div class="plots">{_starting_points(training, number)}{_success(training, number)}</div>'
+        )
+    return "".join(parts)
+
+
+def _starting_points(training: TrainedRun, number: int) -> str:
+    frames = [line["training_frames"] / 1e6 for line in training.metrics]
+
+    def draw(figure: Any, axis: Any) -> None:
+        from matplotlib import pyplot
+
+        count = len(training.metrics[0]["starting_points"])
+        for each in range(count):
+            colour = pyplot.get_cmap("viridis")(0.15 + 0.7 * each / max(count - 1, 1))
+            points = [line["starting_points"][each] for line in training.metrics]
+            axis.plot(frames, points, color=colour, lw=1.2)
+        _finish(axis, "maximum starting point")
+        axis.set_ylim(bottom=0)
+
+    label = "Maximum starting points over training"
+    return draw_svg(draw, size=(5.2, 3.2), name=f"points{number}", label=label)
+
+
+def _success(training: TrainedRun, number: int) -> str:
+    known = [line for line in training.metrics if "real_start_success" in line]
+
+    def draw(figure: Any, axis: Any) -> None:
+        axis.plot(
+            [line["training_frames"] / 1e6 for line in known],
+            [100 * line["real_start_success"] for line in known],
+            color="#2f7fd1",
+            lw=1.8,
+        )
+        _finish(axis, "success from the real start, %")
+        axis.set_ylim(0, 100)
+
+    return draw_svg(draw, size=(5.2, 3.2), name=f"success{number}", label="Success over training")
+
+
+def _finish(axis: Any, title: str) -> None:
+    axis.set_title(title, color=INK, fontsize=12, loc="left")
+    axis.set_xlabel("million training frames")
+    axis.set_xlim(left=0)
+    axis.grid(color=FAINT, lw=0.6)
+    for name, spine in axis.spines.items():
+        spine.set_visible(name in ("left", "bottom"))
+        spine.set_color(FAINT)
+
+
+def policies_section(trainings: Sequence[TrainedRun]) -> str:
+    """Return what policies score in the stochastic game, and what the paper says of others."""
+    rows = []
+    for training in trainings:
+        for result in training.results:
+            score = result.evaluation.score_with_interval
+            config = result.evaluation.config
+            until = "whole games" if config.until_score is None else f"until {config.until_score:,g} points"
+            reached = ""
+            if config.until_score is not None:
+                share = result.evaluation.reached(config.until_score)
+                reached = f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})"
+            rows.append(
+                [
+                    escape(training.name),
+                    f"{score.value:,.1f} ({score.low:,.1f} to {score.high:,.1f})",
+                    until,
+                    reached,
+                    f"{len(result.evaluation.episodes):,}",
+                    f"{result.settings['sharpness']:g}",
+                    short(result.settings["game_frames"]),
+                ]
+            )
+        if not training.results:
+            command = escape(f"goexplore evaluate {training.path}")
+            rows.append([escape(training.name), f"not evaluated yet: <code>{command}</code>", *[""] * 5])
+    heads = [
+        "training",
+        "policy score",
+        "episodes go",
+        "reached",
+        "episodes",
+        "sharpness",
+        "game frames of training",
+    ]
+    note = (
+        '<p class="note">Policy scores are means over 31 numbers of no-ops with sticky actions, in the game '
+        "as it is, with 95 % intervals over episodes of one policy. A score of episodes that end early is no "
+        "score of whole games.</p>"
+    )
+    return table(heads, rows, numbers=range(3, 7)) + note + _others(trainings[0].game)
+
+
+def _others(game: str) -> str:
+    paper = paper_policies(game)
+    if not paper.rows:
+        return ""
+    rows = [[escape(name), kind, f"{score:,.1f}"] for name, kind, score in paper.rows]
+    return (
+        f"<details><summary>Others' policy scores in the paper's {escape(paper.where)}</summary>"
+        f"{table(['algorithm', 'kind', 'policy score'], rows, numbers=[2])}"
+        f'<p class="note">{escape(paper.note)}. {escape(paper.source)}.</p></details>'
+    )
+
+
+def policy_videos_section(trainings: Sequence[TrainedRun]) -> str:
+    """Return a video of each training's newest policy."""
+    from goexplore.robustify import TrainingDirectory
+
+    figures = []
+    for training in trainings:
+        file = TrainingDirectory(training.path).last_policy()
+        sharpness = training.results[0].settings["sharpness"] if training.results else 1.0
+        player = PolicyPlayer(file, sharpness=sharpness)
+        engine = choose_engine(player.env.name, "auto").engine
+        config = training.results[0].evaluation.config if training.results else EvaluationConfig()
+        moments = play_episode(player, config, engine, no_ops=0, repetition=0, every=_VIDEO_SPEED)
+        with tempfile.TemporaryDirectory() as folder:
+            film = write_video(
+                islice(moments, _VIDEO_PICTURES), Path(folder) / "video.mp4", scale=1, overlay=True
+            )
+            data = base64.b64encode((Path(folder) / "video.mp4").read_bytes()).decode()
+        figures.append(
+            f'<figure><video controls loop muted playsinline preload="metadata" '
+            f'poster="{png(show(film.last, scale=1, overlay=True))}" '
+            f'src="data:video/mp4;base64,{data}"></video>'
+            f"<figcaption>{escape(training.name)}: an episode of the stochastic game, {film.last.score:,.0f} "
+            f"points after {film.last.training_frame:,} training frames; {_VIDEO_SPEED} x speed</figcaption>"
+            "</figure>"
+        )
+    return f'<div class="videos">{"".join(figures)}</div>'
+
+
+def training_settings_section(trainings: Sequence[TrainedRun]) -> str:
+    """Return commands, versions and settings."""
+    parts = []
+    for training in trainings:
+        info = training.directory.info()
+        parts.append(
+            f"<details><summary>{escape(training.name)}</summary>"
+            f"<pre>{escape(shlex.join(info['command']))}</pre>"
+            f"<pre>{escape(json.dumps(info['versions'], indent=2))}</pre>"
+            f"<pre>{escape(json.dumps(info['training'], indent=2))}</pre></details>"
+        )
+    return "".join(parts)

@@ -1,0 +1,56 @@
+"""Tables for papers and notes."""
+
+import functools
+import shutil
+import subprocess
+
+import pytest
+
+from goexplore.cli import main
+from goexplore.config import MazesConfig
+from goexplore.errors import ConfigError
+from goexplore.evaluation import EvaluationConfig, OpenLoopPlayer, RandomPlayer, evaluate, write_table
+
+from ..robustify.mazes import demonstrate
+
+CONFIG = EvaluationConfig(repetitions=1, until_score=200.0, stickiness=0.0)
+
+
+@pytest.fixture
+def found():
+    return {
+        "good_one": evaluate(functools.partial(OpenLoopPlayer, demonstrate()), CONFIG),
+        "chance": evaluate(functools.partial(RandomPlayer, MazesConfig()), CONFIG),
+    }
+
+
+def test_markdown(found, tmp_path):
+    write_table(tmp_path / "t.md", found)
+    head, rule, good, chance, mean = (tmp_path / "t.md").read_text().splitlines()
+    assert head.startswith("| policy | episodes | policy score | 95 % interval |")
+    assert rule.count("---:") == 5
+    assert good == "| good_one | 31 | 200.0 | 200.0 to 200.0 | 100.0 % (200 points) | 89.0 to 100.0 |"
+    assert chance.startswith("| chance | 31 | ")
+    assert mean.startswith("| mean of 2 | 62 | ")
+
+
+def test_latex(found, tmp_path):
+    write_table(tmp_path / "t.tex", found)
+    text = (tmp_path / "t.tex").read_text()
+    assert r"good\_one & 31 & 200.0 & 200.0 to 200.0 & 100.0 \% (200 points) & 89.0 to 100.0 \\" in text
+    if shutil.which("pdflatex"):
+        page = rf"\documentclass{{article}}\begin{{document}}{text}\end{{document}}"
+        (tmp_path / "page.tex").write_text(page)
+        subprocess.run(["pdflatex", "-halt-on-error", "page.tex"], cwd=tmp_path, check=True)
+
+
+def test_one_evaluation_has_no_mean(found, tmp_path):
+    write_table(tmp_path / "t.md", {"chance": found["chance"]})
+    assert len((tmp_path / "t.md").read_text().splitlines()) == 3
+
+
+def test_other_formats_are_refused_before_the_work(tmp_path, capsys, found):
+    with pytest.raises(ConfigError, match=r"\.md or \.tex"):
+        write_table(tmp_path / "t.doc", found)
+    assert main(["evaluate", "random:ALE/Pong-v5", "--table", str(tmp_path / "t.doc")]) == 2
+    assert not capsys.readouterr().out

@@ -1,0 +1,69 @@
+"""Trainings and policies on the page."""
+
+import functools
+from html import unescape
+
+import pytest
+
+from goexplore.cli import main
+from goexplore.evaluation import EvaluationConfig, PolicyPlayer, evaluate
+from goexplore.report import write_report
+from goexplore.report._paper import paper_policies
+from goexplore.robustify import TrainingDirectory
+
+from ..robustify.test_session import train
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory):
+    path = tmp_path_factory.mktemp("trainings") / "mazes"
+    train(path, updates=3)
+    return path
+
+
+def text(file):
+    return unescape(file.read_text())
+
+
+def test_a_training_that_was_not_evaluated_says_how(training, tmp_path):
+    write_report([training], tmp_path / "page.html", videos=0)
+    assert f"not evaluated yet: <code>goexplore evaluate {training}" in text(tmp_path / "page.html")
+
+
+def test_policy_scores_are_called_policy_scores(training, tmp_path):
+    policy = TrainingDirectory.open(training).last_policy()
+    config = EvaluationConfig(repetitions=1, until_score=200.0, max_game_frames=50)
+    make = functools.partial(PolicyPlayer, policy)
+    evaluate(make, config, file=training / "evaluations" / "one.parquet")
+    write_report([training], tmp_path / "page.html", videos=1)
+    page = text(tmp_path / "page.html")
+    assert "policy score" in page
+    assert "until 200 points" in page
+    assert "0.0% (0.0% to 11.0%)" in page
+    assert "<video" in page
+    assert page.count("<svg") == 2
+
+
+def test_searches_and_trainings_share_a_page(training, tmp_path):
+    assert main(["explore", "two-mazes", "--game-frames", "6K", "--run-dir", str(tmp_path / "search")]) == 0
+    write_report([tmp_path / "search", training], tmp_path / "page.html", videos=0)
+    page = text(tmp_path / "page.html")
+    assert "best search score" in page
+    assert "maximum starting point" in page
+
+
+def test_a_training_of_another_game_does_not(training, tmp_path, capsys):
+    limits = ["--game-frames", "2K", "--run-dir", str(tmp_path / "search")]
+    assert main(["explore", "montezuma-2021", *limits]) == 0
+    assert main(["report", str(tmp_path / "search"), str(training)]) == 2
+    assert "several games" in capsys.readouterr().err
+
+
+def test_the_paper_s_table_is_there_with_its_source():
+    others = paper_policies("montezuma_revenge")
+    assert others.rows[0] == ("Go-Explore (best)", "reinforcement learning", 18_003_200)
+    assert ("Human expert", "human", 34_900) in others.rows
+    assert len(others.rows) == 35
+    assert "1901.10995" in others.source
+    assert ("TDC+CMC", "imitation", 76_813) in paper_policies("pitfall").rows
+    assert not paper_policies("pong").rows
