@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from goexplore.demos import SUFFIX, Demonstration, read_demonstration, write_demonstration
@@ -98,7 +98,7 @@ class TrainingDirectory(Directory):
 
         def write(folder: Path) -> list[Path]:
             save_policy(policy, about, folder / _POLICY)
-            save_file(_optimizer_tensors(optimizer), folder / _OPTIMIZER)
+            (folder / _OPTIMIZER).write_bytes(save(_optimizer_tensors(optimizer)))
             return [folder / _POLICY, folder / _OPTIMIZER]
 
         return self._write_checkpoint(write, {"status": asdict(status), "curriculum": curriculum.state()})

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from goexplore.config import EnvConfig, env_from_json
@@ -57,7 +57,7 @@ def save_policy(policy: Policy, about: About, file: Path) -> None:
     tensors = weights(policy)
     content = {"format": FORMAT, "version": VERSION, "sha256": _sha256(tensors), **asdict(about)}
     with written_whole(file) as aside:
-        save_file(tensors, aside, metadata={"goexplore": json.dumps(content)})
+        aside.write_bytes(save(tensors, metadata={"goexplore": json.dumps(content)}))
 
 
 def load_policy(file: Path) -> tuple[Policy, About]:
