@@ -97,7 +97,7 @@ def evaluate(name: str, path: Path) -> tuple[str, str]:
     """Evaluate the last policy under the whole protocol; return shares of episodes and of first lives."""
     how = ["--until-score", f"{MILESTONES[name].score:g}", "--sharpness", SHARPNESS]
     said = run("evaluate", str(path), *how, "--seed", EVALUATION_SEED, log=path.name)
-    shares = re.search(r"([\d.]+%) of episodes and ([\d.]+%) of first lives", said)
+    shares = re.search(r"([\d.]+%) \(.*?\) of episodes and ([\d.]+%) \(.*?\) of first lives", said)
     assert shares is not None, said
     return shares[1], shares[2]
 

@@ -36,6 +36,12 @@ MEANING = {
 }
 
 
+def up_to(metrics: Sequence[dict[str, Any]], game_frames: float) -> list[dict[str, Any]]:
+    """Return a search's metrics up to the end of the batch in which a budget ended."""
+    beyond = next((at for at, line in enumerate(metrics) if line["game_frames"] >= game_frames), len(metrics))
+    return list(metrics[: beyond + 1])
+
+
 def by_replay(metrics: Sequence[dict[str, Any]], game_frames: float) -> list[dict[str, Any]]:
     """Return a search's metrics as if it had returned to cells by replay (paper, appendix A.8).
 

@@ -235,7 +235,7 @@ class Directory:
 
 def is_started(path: Path) -> bool:
     """Return whether there is a run that can be resumed."""
-    return (path / "config.json").is_file() and any(path.glob("checkpoints/[0-9]*"))
+    return (path / "config.json").is_file()
 
 
 def is_training(path: Path) -> bool:

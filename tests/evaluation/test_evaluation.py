@@ -240,7 +240,7 @@ class TestCommand:
         assert main(["evaluate", str(policy), "--repetitions", "1", "--until-score", "200"]) == 0
         said = capsys.readouterr().out
         assert "31 episodes with sticky actions 0.25" in said
-        assert "0.0% of episodes and 0.0% of first lives reach 200 points" in said
+        assert "0.0% (95 %: 0.0% to 11.0%) of episodes and 0.0%" in said
 
     def test_a_demonstration(self, tmp_path, capsys):
         file = tmp_path / "maze.demo.json"

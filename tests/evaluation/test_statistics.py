@@ -37,9 +37,16 @@ def test_the_same_values_give_the_same_interval():
     assert mean_with_interval(values) == mean_with_interval(values)
 
 
-@pytest.mark.parametrize("values", [[5.0], [5.0, 5.0, 5.0]])
-def test_where_nothing_varies_the_interval_is_a_point(values):
-    assert mean_with_interval(values) == (5.0, 5.0, 5.0)
+def test_where_nothing_varies_the_interval_is_a_point():
+    assert mean_with_interval([5.0, 5.0, 5.0]) == (5.0, 5.0, 5.0)
+
+
+def test_one_value_says_nothing_about_its_interval():
+    alone = mean_with_interval([5.0])
+    assert alone.value == 5.0
+    assert np.isnan([alone.low, alone.high]).all()
+    assert alone.text() == "5.0"
+    assert mean_with_interval([4.0, 6.0]).text() == "5.0 (95 %: 4.0 to 6.0)"
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says():

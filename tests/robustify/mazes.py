@@ -32,3 +32,4 @@ def library(*demonstrations: Demonstration, eyes: EyesConfig = EYES) -> Library:
 
 
 MONTEZUMA = AtariConfig(game="montezuma_revenge")
+MONTEZUMA_WHOLE = AtariConfig(game="montezuma_revenge", episode_end="game-over")

@@ -110,15 +110,17 @@ def test_rollouts_from_elsewhere_do_not_move_it():
     curriculum = Curriculum([100], SIMPLE)
     curriculum.hear(rollouts([99, 98, 97, 96]), steps=10)
     assert curriculum.hear(rollouts([97, 98, 99, 91, 0, 0]), steps=100) == []
-    assert curriculum.success_rates == [None]
+    assert curriculum.starting_points == [96]
 
 
-def test_success_rates_are_of_the_window_since_the_last_move():
+def test_success_rates_are_those_of_the_last_decision():
     curriculum = Curriculum([100], SIMPLE)
     curriculum.hear([*rollouts([99]), *rollouts([98], success=False)], steps=1)
-    assert curriculum.success_rates == [0.5]
-    curriculum.hear(rollouts([99, 98]), steps=10)
     assert curriculum.success_rates == [None]
+    curriculum.hear(rollouts([99, 98]), steps=10)
+    assert curriculum.success_rates == [0.75]
+    curriculum.hear(rollouts([98], success=False), steps=1)
+    assert curriculum.success_rates == [0.75]
 
 
 # ---- drawing ----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.random import SplitMix64
 from goexplore.robustify import EyesConfig, Library, Rollout, RolloutConfig, Start, StochasticGame
 
-from .mazes import ACTIONS, EYES, demonstrate, library
+from .mazes import ACTIONS, EYES, MONTEZUMA_WHOLE, demonstrate, library
 
 STILL = RolloutConfig(stickiness=0.0, no_ops=0)
 
@@ -195,10 +195,19 @@ class TestLibrary:
 
     def test_a_demonstration_that_does_not_replay_is_refused(self):
         good = demonstrate()
-        changed = dataclasses.replace(good, actions=bytes([1]) + good.actions[1:], rewards=good.rewards)
-        wrong = dataclasses.replace(changed, rewards=(100.0, *good.rewards[1:]))
-        with pytest.raises(DemonstrationError, match="expected a reward of 100 at training frame 0"):
-            library(wrong)
+        changed = dataclasses.replace(good, actions=bytes([1]) + good.actions[1:])
+        with pytest.raises(DemonstrationError, match="does not replay"):
+            library(changed)
+
+    def test_a_demonstration_that_loses_a_life_replays(self):
+        """The frame in which it dies is played to its end, as the search did."""
+        dying = demonstrate(bytes([3]) * 40 + bytes(60), MONTEZUMA_WHOLE)
+        rewarded = dataclasses.replace(dying, rewards=(1.0, *dying.rewards[1:]))
+        books = Library([rewarded], EyesConfig(), "native")
+        assert books.loses_life == [True]
+        with pytest.raises(ConfigError, match="--rollout.episode-end game-over"):
+            Rollout(books, RolloutConfig(), SplitMix64(0))
+        Rollout(books, RolloutConfig(episode_end="game-over"), SplitMix64(0))
 
     def test_a_demonstration_that_wins_nothing_is_refused(self):
         with pytest.raises(ConfigError, match="win something"):

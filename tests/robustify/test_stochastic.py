@@ -136,5 +136,5 @@ def test_both_engines_look_the_same():
 def test_eyes_too_large_for_the_screen_are_refused():
     game = StochasticGame(MazesConfig(), "ale")
     game.reset()
-    with pytest.raises(ConfigError, match="at least 84 x 84"):
+    with pytest.raises(ConfigError, match="at most 20 x 15 pixels"):
         Eyes(game.env, EyesConfig()).blink()

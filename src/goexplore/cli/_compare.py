@@ -11,7 +11,7 @@ import tyro
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._explore import parse_count
 from goexplore.cli._progress import tell, thousands
-from goexplore.comparison import BY_REPLAY, OURS, by_replay, variants
+from goexplore.comparison import BY_REPLAY, OURS, by_replay, up_to, variants
 from goexplore.config import SearchConfig
 from goexplore.directories import is_started
 from goexplore.engines import EngineWish
@@ -64,7 +64,7 @@ def run_compare(arguments: list[str]) -> int:
     print(f"| variant | {' | '.join(columns.values())} |")
     print(f"|---|{'---:|' * len(columns)}")
     for name, estimates in comparison_rows(found, list(columns)).items():
-        cells = (f"{each.value:,.1f} ({each.low:,.1f} to {each.high:,.1f})" for each in estimates)
+        cells = (each.text() for each in estimates)
         print(f"| {name} | {' | '.join(cells)} |")
     print(f"{page}: open it in a browser")
     return 0
@@ -84,4 +84,4 @@ def _explore(
         engine=chosen.engine,
         resume=is_started(path),
     )
-    return None if outcome.interrupted else outcome.run.read_metrics()
+    return None if outcome.interrupted else up_to(outcome.run.read_metrics(), game_frames)

@@ -11,7 +11,7 @@ from typing import Annotated
 import tyro
 
 from goexplore.cli._cores import usable_cores
-from goexplore.cli._policies import find_policy
+from goexplore.cli._policies import find_policy, require_torch
 from goexplore.cli._progress import tell, thousands
 from goexplore.config import AtariConfig
 from goexplore.demos import find_demonstration
@@ -20,7 +20,6 @@ from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError
 from goexplore.evaluation import (
     Candidate,
-    Estimate,
     Evaluation,
     EvaluationConfig,
     MakePlayer,
@@ -36,7 +35,7 @@ from goexplore.evaluation import (
     mean_with_interval,
     write_table,
 )
-from goexplore.files import is_folder, output_errors
+from goexplore.files import file_sha256, is_folder, output_errors
 
 _RETEST_SEEDS = 1_000_000
 """How far the seed of a re-test is from that of the test."""
@@ -78,17 +77,22 @@ def run_evaluate(arguments: list[str]) -> int:
     found = {source: _evaluate(source, chosen) for source in chosen.sources}
     if chosen.table is not None:
         write_table(chosen.table, found)
-    if len(found) > 1:
-        over_runs = mean_with_interval([each.score for each in found.values()])
-        print(f"all {len(found)}: policy score {_say(over_runs)}, interval over the {len(found)} of them")
+    policies = [each for source, each in found.items() if _is_policy(source)]
+    if len(policies) > 1:
+        over_runs = mean_with_interval([each.score for each in policies])
+        print(f"all {len(policies)}: policy score {over_runs.text()}, interval over policies, not episodes")
     return 0
+
+
+def _is_policy(source: str) -> bool:
+    return find_policy(source) is not None
 
 
 def _evaluate(source: str, chosen: _Arguments) -> Evaluation:
     folder = chosen.out or (Path(source) / "evaluations" if is_folder(source) else Path("evaluations"))
     if chosen.choose is not None:
         return _choose(Path(source), folder, chosen)
-    make, what = _player(source, chosen)
+    make, what = _player(source, folder, chosen)
     evaluation = _play(make, chosen.config, folder, chosen)
     print(f"{what}: {_protocol(evaluation)}")
     _report(evaluation)
@@ -101,24 +105,30 @@ def _choose(run: Path, folder: Path, chosen: _Arguments) -> Evaluation:
         raise ConfigError(f"expected --choose to be 1 or more, got {chosen.choose}: change it")
     if not is_training(run):
         raise ConfigError(f"expected a training's run directory for --choose, got {run}: omit it")
+    require_torch()
     from goexplore.robustify import TrainingDirectory, load_policy
 
+    training = TrainingDirectory.open(run)
     policies = [
         Candidate(file=file, starting_point=min(load_policy(file)[1].training["starting_points"]))
-        for file in TrainingDirectory.open(run).all_policies()
+        for file in training.all_policies()
     ]
     drawn = candidates(policies, chosen.choose, chosen.config.seed)
     tell(f"testing {len(drawn)} of {len(policies)} policies")
 
-    def test(file: Path, config: EvaluationConfig) -> Evaluation:
-        return _play(partial(PolicyPlayer, file, sharpness=chosen.sharpness), config, folder, chosen)
+    def test(file: Path, config: EvaluationConfig, where: Path) -> Evaluation:
+        return _play(partial(PolicyPlayer, file, sharpness=chosen.sharpness), config, where, chosen)
 
+    # Tests stand apart: the one that won is too good to be true, only its re-test is a result.
     fresh = replace(chosen.config, seed=chosen.config.seed + _RETEST_SEEDS)
-    choice = choose(drawn, partial(test, config=chosen.config), partial(test, config=fresh))
-    kept = run / "policy.safetensors"
-    with output_errors(kept):
-        shutil.copyfile(choice.file, kept)
-    print(f"{choice.file}: the best of {choice.tested} tested, kept as {kept}")
+    choice = choose(
+        drawn,
+        partial(test, config=chosen.config, where=folder / "tests"),
+        partial(test, config=fresh, where=folder),
+    )
+    with output_errors(training.chosen_policy):
+        shutil.copyfile(choice.file, training.chosen_policy)
+    print(f"{choice.file}: the best of {choice.tested} tested, kept as {training.chosen_policy}")
     print(f"re-test with fresh seeds: {_protocol(choice.retest)}")
     _report(choice.retest)
     return choice.retest
@@ -126,8 +136,6 @@ def _choose(run: Path, folder: Path, chosen: _Arguments) -> Evaluation:
 
 def _play(make: MakePlayer, config: EvaluationConfig, folder: Path, chosen: _Arguments) -> Evaluation:
     name = digest(describe(make(), config))
-    with output_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     return evaluate(
         make,
         config,
@@ -146,33 +154,31 @@ def _protocol(evaluation: Evaluation) -> str:
 def _report(evaluation: Evaluation) -> None:
     config, episodes = evaluation.config, evaluation.episodes
     print(
-        f"  policy score {_say(evaluation.score_with_interval)} (mean of the means of 31 numbers of no-ops; "
-        "interval over episodes)"
+        f"  policy score {evaluation.score_with_interval.text()}: mean of the means of 31 numbers of no-ops, "
+        "interval over episodes"
     )
     if config.until_score is not None:
         reached = evaluation.reached(config.until_score)
         first = evaluation.reached_in_first_life(config.until_score)
         print(
-            f"  {reached.value:.1%} of episodes and {first.value:.1%} of first lives reach "
-            f"{config.until_score:g} points ({_percent(reached)} and {_percent(first)}); episodes end there"
+            f"  {reached.text(percent=True)} of episodes and {first.text(percent=True)} of first lives reach "
+            f"{config.until_score:g} points; episodes end there"
         )
     capped = sum(each.capped for each in episodes)
     if capped:
         print(f"  {capped} episodes were cut after {thousands(config.max_game_frames or 0)} game frames")
 
 
-def _say(estimate: Estimate) -> str:
-    return f"{estimate.value:,.1f} (95 %: {estimate.low:,.1f} to {estimate.high:,.1f})"
-
-
-def _percent(estimate: Estimate) -> str:
-    return f"95 %: {estimate.low:.1%} to {estimate.high:.1%}"
-
-
-def _player(source: str, chosen: _Arguments) -> tuple[MakePlayer, str]:
+def _player(source: str, folder: Path, chosen: _Arguments) -> tuple[MakePlayer, str]:
     if source.startswith("random:"):
         return partial(RandomPlayer, AtariConfig(game=source.removeprefix("random:"))), "random actions"
     policy = find_policy(source)
-    if policy is not None:
-        return partial(PolicyPlayer, policy, sharpness=chosen.sharpness), str(policy)
-    return partial(OpenLoopPlayer, find_demonstration(source)), f"{source}, open loop"
+    if policy is None:
+        return partial(OpenLoopPlayer, find_demonstration(source)), f"{source}, open loop"
+    if policy.parent.parent.name == "checkpoints":  # a training that goes on would remove it
+        kept = folder / f"{file_sha256(policy)[:10]}.safetensors"
+        with output_errors(kept):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(policy, kept)
+        return partial(PolicyPlayer, kept, sharpness=chosen.sharpness), f"{policy}, kept as {kept}"
+    return partial(PolicyPlayer, policy, sharpness=chosen.sharpness), str(policy)

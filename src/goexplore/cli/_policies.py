@@ -15,21 +15,24 @@ _SUFFIX = ".safetensors"
 def find_policy(name: str) -> Path | None:
     """Return the file of a policy, given by its path, a training's run directory or a sample's name.
 
+    A training's policy is the one that was chosen among all, or else the newest.
+
     None where the name means something else.
     """
     for file in (Path(name), _SAMPLES / f"{name}{_SUFFIX}"):
         if file.suffix == _SUFFIX and is_file(file):
-            _require_torch()
+            require_torch()
             return file
     if is_folder(name) and is_training(Path(name)):
-        _require_torch()
+        require_torch()
         from goexplore.robustify import TrainingDirectory
 
-        return TrainingDirectory.open(Path(name)).last_policy()
+        return TrainingDirectory.open(Path(name)).policy()
     return None
 
 
-def _require_torch() -> None:
+def require_torch() -> None:
+    """Refuse to go on without what policies need."""
     from importlib.util import find_spec
 
     for module in ("torch", "safetensors"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import socket
@@ -20,6 +21,7 @@ from goexplore.cli._explore import parse_count
 from goexplore.cli._progress import duration, make_reporter, tell, thousands
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError
+from goexplore.files import output_errors
 from goexplore.report import draw_training
 
 try:
@@ -65,6 +67,8 @@ class _Arguments:
     """Continue the training in --run-dir from its last checkpoint."""
     checkpoint_minutes: float = 5.0
     """Minutes between checkpoints: what a crash can cost at most."""
+    keep_every: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "250K"
+    """Training frames between policies that are kept, to choose from with `goexplore evaluate --choose`."""
     config: Annotated[RobustifyConfig, tyro.conf.arg(name="")]
 
 
@@ -101,11 +105,13 @@ def run_robustify(arguments: list[str]) -> int:
             emulator_workers=chosen.emulator_workers,
             resume=chosen.resume,
             checkpoint_minutes=chosen.checkpoint_minutes,
+            keep_every=parse_count(chosen.keep_every),
         )
     if os.environ.get("RANK", "0") != "0":
         return 0
     status, run = outcome.status, chosen.run_dir
-    draw_training(outcome.run.read_metrics(), run / "training.png")
+    with output_errors(run / "training.png"):
+        draw_training(outcome.run.read_metrics(), run / "training.png")
     print(
         f"{outcome.reason}: {thousands(status.training_frames)} training frames "
         f"({thousands(status.game_frames)} game frames) in {duration(status.seconds)}"
@@ -120,14 +126,14 @@ def run_robustify(arguments: list[str]) -> int:
 
 def _base(arguments: list[str]) -> RobustifyConfig:
     """Return the settings that the other options change: of a preset, or of the training to be resumed."""
-    values = {"--preset": "small", "--run-dir": ""}
-    for position, argument in enumerate(arguments):
-        name, _, value = argument.partition("=")
-        if name in values:
-            values[name] = value or (arguments[position + 1] if position + 1 < len(arguments) else "")
-    if "--resume" in arguments and "--preset" not in " ".join(arguments):
-        return TrainingDirectory.open(Path(values["--run-dir"])).config()
-    return training_preset(values["--preset"])
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--preset")
+    parser.add_argument("--run-dir", "--run_dir", type=Path)
+    parser.add_argument("--resume", action="store_true")
+    known, _ = parser.parse_known_args(arguments)
+    if known.resume and known.run_dir is not None and known.preset is None:
+        return TrainingDirectory.open(known.run_dir).config()
+    return training_preset(known.preset or "small")
 
 
 @contextlib.contextmanager
@@ -165,7 +171,8 @@ def _learners(chosen: _Arguments, arguments: list[str]) -> Iterator[None]:
     try:
         yield
         for other in others:
-            other.wait(30)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                other.wait(30)
     finally:
         for other in others:
             other.kill()

@@ -53,6 +53,8 @@ def run_video(arguments: list[str]) -> int:
     check_video(chosen.out, chosen.scale)
     policy = find_policy(chosen.source)
     if policy is not None:
+        if chosen.cell is not None:
+            raise ConfigError("expected a search for --cell, got a policy: omit one of them")
         return _film_policy(policy, chosen)
     if is_folder(chosen.source):
         source = open_source(Path(chosen.source))
@@ -82,6 +84,11 @@ def run_video(arguments: list[str]) -> int:
 
 
 def _film_policy(file: Path, chosen: _Arguments) -> int:
+    if chosen.no_ops < 0 or chosen.repetition < 0:
+        raise ConfigError(
+            f"expected --no-ops and --repetition to be 0 or more, got {chosen.no_ops} and "
+            f"{chosen.repetition}: change them"
+        )
     player = PolicyPlayer(file, sharpness=chosen.sharpness)
     require_writable(chosen.out)
     moments = play_episode(

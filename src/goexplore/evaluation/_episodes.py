@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.engines import Engine
-from goexplore.errors import ConfigError, EngineError
+from goexplore.errors import ConfigError, EngineError, PolicyError
 from goexplore.evaluation._players import Player
 from goexplore.random import SplitMix64, stream_state
 from goexplore.robustify._stochastic import MAX_NO_OPS, STICKINESS, Eyes, StochasticGame
@@ -69,6 +69,11 @@ class EpisodeInPlay:
     ):
         self._config, self._no_ops, self._repetition = config, no_ops, repetition
         self.game = StochasticGame(player.env, engine, stickiness=config.stickiness)
+        if player.actions not in (None, self.game.action_count):
+            raise PolicyError(
+                f"expected a policy for the {self.game.action_count} actions of {player.env.game}, got one "
+                f"for {player.actions}: it was made for another game"
+            )
         self.random = SplitMix64(stream_state(config.seed, repetition, no_ops))
         self.game.reset(no_ops)
         self._eyes = None if player.eyes is None else Eyes(self.game.env, player.eyes)

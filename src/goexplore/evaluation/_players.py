@@ -29,6 +29,8 @@ class Player(ABC):
     """The game that it plays."""
     eyes: EyesConfig | None = None
     """What it needs to see, if anything."""
+    actions: int | None = None
+    """How many actions it believes the game to have, if it does not know the game otherwise."""
     longest: int | None = None
     """Training frames after which it has nothing more to do."""
 
@@ -54,7 +56,7 @@ class PolicyPlayer(Player):
 
         self._policy, self.about = load_policy(file)
         self._checksum = checksum(self._policy)
-        self.env, self.eyes = self.about.env, self.about.eyes
+        self.env, self.eyes, self.actions = self.about.env, self.about.eyes, self.about.actions
         self._sharpness = sharpness
 
     def identity(self) -> dict[str, Any]:

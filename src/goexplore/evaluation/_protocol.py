@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -15,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from goexplore.engines import Engine, EngineWish, choose_engine
-from goexplore.errors import EvaluationError
+from goexplore.errors import EvaluationError, WorkerError
 from goexplore.evaluation._episodes import NO_OP_COUNTS, Episode, EvaluationConfig, play_repetition
 from goexplore.evaluation._players import Player
 from goexplore.evaluation._records import read_episodes, write_episodes
 from goexplore.evaluation._statistics import Estimate, mean_with_interval, share_with_interval
+from goexplore.files import output_errors
 
 MakePlayer = Callable[[], Player]
 """Makes a player in any process."""
@@ -79,16 +84,18 @@ def evaluate(
     def add(repetition: int, episodes: list[Episode]) -> None:
         done[repetition] = episodes
         if file is not None:
-            write_episodes(file, _in_order(done), settings)
+            with output_errors(file):
+                write_episodes(file, _in_order(done), settings)
         progress(len(done))
 
     if workers == 1 or len(missing) < 2:
-        for repetition in missing:
-            add(repetition, play_repetition(player, config, chosen, repetition))
+        with _one_thread():
+            for repetition in missing:
+                add(repetition, play_repetition(player, config, chosen, repetition))
     else:
-        processes = min(workers, len(missing))
-        with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_one_thread) as pool:
-            tasks = {pool.submit(_play, make_player, config, chosen, each): each for each in missing}
+        play = partial(_play, make_player, config, chosen)
+        with _pool(min(workers, len(missing))) as pool:
+            tasks = {pool.submit(play, repetition): repetition for repetition in missing}
             for task in as_completed(tasks):
                 add(tasks[task], task.result())
     return Evaluation(config=config, episodes=_in_order(done))
@@ -123,14 +130,48 @@ def _in_order(done: dict[int, list[Episode]]) -> list[Episode]:
     return [each for repetition in sorted(done) for each in done[repetition]]
 
 
-def _one_thread() -> None:
-    with contextlib.suppress(ImportError):
-        import torch
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch add numbers in one order, whatever the machine: the same episodes everywhere."""
+    if find_spec("torch") is None:
+        yield
+        return
+    import torch
 
-        torch.set_num_threads(1)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield worker processes, which end at once where something goes wrong here or the user interrupts."""
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts)
+    try:
+        yield pool
+    except BaseException as error:
+        processes = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.kill()
+        if isinstance(error, BrokenProcessPool):
+            raise WorkerError(
+                "expected workers to play on, got one that is gone (out of memory, or killed): run the same "
+                "command again, it goes on where it was"
+            ) from error
+        raise
+    pool.shutdown()
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
 
 
 def _play(
     make_player: MakePlayer, config: EvaluationConfig, engine: Engine, repetition: int
 ) -> list[Episode]:
-    return play_repetition(make_player(), config, engine, repetition)
+    with _one_thread():
+        return play_repetition(make_player(), config, engine, repetition)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +13,16 @@ _LEVEL = 0.95
 
 
 class Estimate(NamedTuple):
-    """A number with its 95 % interval; the bounds are the number itself where nothing varies."""
+    """A number with its 95 % interval: not a number where a single value tells nothing about it."""
 
     value: float
     low: float
     high: float
+
+    def text(self, digits: int = 1, *, percent: bool = False) -> str:
+        """Return the number with its interval, for people to read."""
+        value, low, high = (f"{each:,.{digits}{'%' if percent else 'f'}}" for each in self)
+        return value if isnan(self.low) else f"{value} (95 %: {low} to {high})"
 
 
 def mean_with_interval(values: Sequence[float]) -> Estimate:
@@ -28,7 +34,9 @@ def mean_with_interval(values: Sequence[float]) -> Estimate:
 
     sample = np.asarray(values, np.float64)
     mean = float(sample.mean())
-    if len(sample) < 2 or np.ptp(sample) == 0:
+    if len(sample) < 2:
+        return Estimate(mean, nan, nan)
+    if np.ptp(sample) == 0:
         return Estimate(mean, mean, mean)
     found = bootstrap(
         (sample,),

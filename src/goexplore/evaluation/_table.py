@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -70,9 +71,7 @@ def _latex(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _escape(text: str) -> str:
-    for character in r"%&_#$":
-        text = text.replace(character, "\\" + character)
-    return text
+    return re.sub(r"([%&_#${}])", r"\\\1", text.replace("\\", "/"))
 
 
 _WRITERS = {".md": _markdown, ".tex": _latex}

@@ -48,7 +48,7 @@ def write_comparison(
         for name, curves in found.items()
     ]
     rows = [
-        [escape(name), escape(MEANING[name]), *(_say(each) for each in estimates)]
+        [escape(name), escape(MEANING[name]), *(each.text() for each in estimates)]
         for name, estimates in comparison_rows(found, list(columns)).items()
     ]
     heads = ["variant", "what it is", *columns.values()]
@@ -65,9 +65,3 @@ def write_comparison(
         ],
         file,
     )
-
-
-def _say(estimate: Estimate) -> str:
-    if estimate.low == estimate.high:
-        return f"{estimate.value:,.0f}"
-    return f"{estimate.value:,.1f} ({estimate.low:,.1f} to {estimate.high:,.1f})"

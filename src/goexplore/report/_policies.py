@@ -18,7 +18,7 @@ from goexplore.demos._demonstration import SUFFIX, parse_demonstration
 from goexplore.directories import Directory
 from goexplore.engines import choose_engine
 from goexplore.errors import CheckpointError, EvaluationError
-from goexplore.evaluation import Evaluation, EvaluationConfig, PolicyPlayer, read_episodes
+from goexplore.evaluation import Evaluation, EvaluationConfig, PolicyPlayer, mean_with_interval, read_episodes
 from goexplore.report._html import duration, png, short, table
 from goexplore.report._paper import paper_policies
 from goexplore.report._plot import FAINT, INK, draw_svg
@@ -80,10 +80,7 @@ class TrainedRun:
             found.append(
                 PolicyResult(settings=settings, evaluation=Evaluation(config=config, episodes=episodes))
             )
-        return sorted(
-            found,
-            key=lambda each: (each.evaluation.config.until_score or 0.0, -len(each.evaluation.episodes)),
-        )
+        return sorted(found, key=_order)
 
 
 def _order(result: PolicyResult) -> tuple[float, int]:
@@ -155,42 +152,73 @@ def policies_section(trainings: Sequence[TrainedRun]) -> str:
     rows = []
     for training in trainings:
         for result in training.results:
-            score = result.evaluation.score_with_interval
-            config = result.evaluation.config
-            until = "whole games" if config.until_score is None else f"until {config.until_score:,g} points"
-            reached = ""
+            config, evaluation = result.evaluation.config, result.evaluation
+            until, reached = "whole games", ""
             if config.until_score is not None:
-                share = result.evaluation.reached(config.until_score)
-                reached = f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})"
+                until = f"until {config.until_score:,g} points"
+                reached = evaluation.reached(config.until_score).text(percent=True)
             rows.append(
                 [
                     escape(training.name),
-                    f"{score.value:,.1f} ({score.low:,.1f} to {score.high:,.1f})",
+                    evaluation.score_with_interval.text(),
                     until,
                     reached,
-                    f"{len(result.evaluation.episodes):,}",
+                    f"{len(evaluation.episodes):,}",
+                    f"{config.stickiness:g}",
+                    "none" if config.max_game_frames is None else short(config.max_game_frames),
                     f"{result.settings['sharpness']:g}",
+                    f"{config.seed}",
                     short(result.settings["game_frames"]),
                 ]
             )
         if not training.results:
             command = escape(f"goexplore evaluate {training.path}")
-            rows.append([escape(training.name), f"not evaluated yet: <code>{command}</code>", *[""] * 5])
-    heads = [
-        "training",
-        "policy score",
-        "episodes go",
-        "reached",
-        "episodes",
-        "sharpness",
-        "game frames of training",
-    ]
+            note = f"not evaluated yet: <code>{command}</code>"
+            rows.append([escape(training.name), note, *[""] * (len(_HEADS) - 2)])
     note = (
         '<p class="note">Policy scores are means over 31 numbers of no-ops with sticky actions, in the game '
         "as it is, with 95 % intervals over episodes of one policy. A score of episodes that end early is no "
-        "score of whole games.</p>"
+        "score of whole games. Caps and training are in game frames.</p>"
     )
-    return table(heads, rows, numbers=range(3, 7)) + note + _others(trainings[0].game)
+    found = table(_HEADS, rows, numbers=range(3, len(_HEADS)))
+    return found + _over_trainings(trainings) + note + _others(trainings[0].game)
+
+
+_HEADS = (
+    "training",
+    "policy score",
+    "episodes go",
+    "reached",
+    "episodes",
+    "sticky",
+    "cap",
+    "sharpness",
+    "seed",
+    "trained for",
+)
+
+
+def _over_trainings(trainings: Sequence[TrainedRun]) -> str:
+    """Return the mean over trainings that were evaluated alike."""
+    alike: dict[tuple[Any, ...], list[float]] = {}
+    for training in trainings:
+        for result in training.results:
+            config = result.evaluation.config
+            key = (
+                config.until_score,
+                config.stickiness,
+                config.max_game_frames,
+                result.settings["sharpness"],
+            )
+            alike.setdefault(key, []).append(result.evaluation.score)
+    lines = [
+        f"<li>{len(scores)} policies with sharpness {sharpness:g}, "
+        f"{'whole games' if until is None else f'until {until:,g} points'}: policy score "
+        f"{mean_with_interval(scores).text()}, interval over policies</li>"
+        for (until, _, _, sharpness), scores in alike.items()
+        if len(scores) > 1
+    ]
+    return f"<ul>{''.join(lines)}</ul>" if lines else ""
 
 
 def _others(game: str) -> str:
@@ -201,7 +229,8 @@ def _others(game: str) -> str:
     return (
         f"<details><summary>Others' policy scores in the paper's {escape(paper.where)}</summary>"
         f"{table(['algorithm', 'kind', 'policy score'], rows, numbers=[2])}"
-        f'<p class="note">{escape(paper.note)}. {escape(paper.source)}.</p></details>'
+        f'<p class="note">{escape(paper.note)}; each at a budget of its own. {escape(paper.source)}.</p>'
+        "</details>"
     )
 
 
@@ -211,7 +240,7 @@ def policy_videos_section(trainings: Sequence[TrainedRun]) -> str:
 
     figures = []
     for training in trainings:
-        file = TrainingDirectory(training.path).last_policy()
+        file = TrainingDirectory(training.path).policy()
         sharpness = training.results[0].settings["sharpness"] if training.results else 1.0
         player = PolicyPlayer(file, sharpness=sharpness)
         engine = choose_engine(player.env.name, "auto").engine

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from goexplore.errors import TrainingError
 from goexplore.robustify._curriculum import Curriculum, Result
 from goexplore.robustify._dice import Dice
 from goexplore.robustify._network import Policy
@@ -49,6 +50,11 @@ class Collector:
             experience.observations[step] = self._vector.observations
             experience.fresh[step] = self._fresh
             logits, experience.values[step] = self._look(experience.observations[step])
+            if not torch.isfinite(logits).all():
+                raise TrainingError(
+                    "expected finite probabilities of actions, got weights that have grown beyond all bounds"
+                    ": lower --ppo.learning-rate and go on from the last checkpoint with --resume"
+                )
             actions = torch.multinomial(logits.softmax(-1), 1, generator=self._dice.tensors)[:, 0].numpy()
             began = perf_counter()
             batch = self._vector.step(actions, self._starts)

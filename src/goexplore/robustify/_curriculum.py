@@ -80,9 +80,11 @@ class _Progress:
     length: int
     maximum: int
     results: deque[tuple[int, bool]] = field(default_factory=lambda: deque(maxlen=200))
-    """Rollouts from the window since the last move: where they began, and whether they succeeded."""
+    """Rollouts from the window since the last decision: where they began, and whether they succeeded."""
     steps: int = 0
-    """Training frames of all rollouts since the last move."""
+    """Training frames of all rollouts since the last decision."""
+    rate: float | None = None
+    """Success rate of the rollouts that the last decision was made on."""
 
 
 class Curriculum:
@@ -112,11 +114,8 @@ class Curriculum:
 
     @property
     def success_rates(self) -> list[float | None]:
-        """Of the rollouts from each window since its last move; None where none has ended."""
-        return [
-            sum(success for _, success in each.results) / len(each.results) if each.results else None
-            for each in self._progress
-        ]
+        """Of the rollouts from each window by which it was last decided whether to move; None before that."""
+        return [each.rate for each in self._progress]
 
     @property
     def reaches_the_start(self) -> bool:
@@ -154,6 +153,7 @@ class Curriculum:
                 and len(each.results) >= self.config.episodes_to_move
             ):
                 target = self._target(each)
+                each.rate = sum(success for _, success in each.results) / len(each.results)
                 if target != each.maximum:
                     moved.append(number)
                 each.maximum, each.steps = target, 0
@@ -183,6 +183,7 @@ class Curriculum:
                     "max_starting_point": each.maximum,
                     "results": [[point, bool(success)] for point, success in each.results],
                     "steps": each.steps,
+                    "rate": each.rate,
                 }
                 for each in self._progress
             ]
@@ -199,5 +200,6 @@ class Curriculum:
             )
         for each, values in zip(self._progress, saved, strict=True):
             each.maximum, each.steps = values["max_starting_point"], values["steps"]
+            each.rate = values["rate"]
             each.results.clear()
             each.results.extend((point, success) for point, success in values["results"])

@@ -16,11 +16,11 @@ class Dice:
         """For torch."""
         self.throw(update)
 
-    def throw(self, update: int) -> None:
-        """Begin the streams of an update."""
-        self.words = SplitMix64(stream_state(self._seed, self._rank, update, 0))
+    def throw(self, update: int, *, purpose: int = 0) -> None:
+        """Begin the streams of an update, or of another purpose at that time."""
+        self.words = SplitMix64(stream_state(self._seed, self._rank, update, purpose, 0))
         """For everything else."""
-        self.tensors.manual_seed(stream_state(self._seed, self._rank, update, 1) >> 1)
+        self.tensors.manual_seed(stream_state(self._seed, self._rank, update, purpose, 1) >> 1)
 
     def emulator_streams(self, update: int, count: int) -> list[int]:
         """Return states of streams for emulators that start at an update."""

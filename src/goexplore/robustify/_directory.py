@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
 from goexplore.demos import SUFFIX, Demonstration, read_demonstration, write_demonstration
 from goexplore.directories import Directory, clear_errors
-from goexplore.errors import CheckpointError, ConfigError
+from goexplore.errors import CheckpointError, ConfigError, PolicyError
 from goexplore.robustify._config import RobustifyConfig, config_from_json, config_to_json
 from goexplore.robustify._curriculum import Curriculum
 from goexplore.robustify._network import Policy
@@ -30,6 +31,8 @@ class TrainingStatus:
     updates: int = 0
     training_frames: int = 0
     game_frames: int = 0
+    cloned: int = 0
+    """Gradient steps of behavioural cloning."""
     rollouts: int = 0
     seconds: float = 0.0
     """Of all sessions, without the time between them."""
@@ -117,7 +120,14 @@ class TrainingDirectory(Directory):
                 _restore_optimizer(optimizer, load_file(folder / _OPTIMIZER))
                 curriculum.restore(content["curriculum"])
                 status = TrainingStatus(**content["status"])
-            except (CheckpointError, KeyError, TypeError, RuntimeError) as error:
+            except (
+                CheckpointError,
+                PolicyError,
+                SafetensorError,
+                KeyError,
+                TypeError,
+                RuntimeError,
+            ) as error:
                 damaged[folder] = f"checkpoint {folder.name} is not used: {error}"
                 continue
             break
@@ -131,6 +141,15 @@ class TrainingDirectory(Directory):
     def all_policies(self) -> list[Path]:
         """Return the files of all policies that were kept along the training, the oldest first."""
         return sorted(self.policies.glob(f"*{SUFFIX_OF_POLICIES}"))
+
+    @property
+    def chosen_policy(self) -> Path:
+        """The file of the policy that was chosen among all of them, if one was."""
+        return self.path / "policy.safetensors"
+
+    def policy(self) -> Path:
+        """Return the file of the policy that was chosen, or else of the newest."""
+        return self.chosen_policy if self.chosen_policy.is_file() else self.last_policy()
 
     def last_policy(self) -> Path:
         """Return the file of the newest policy."""

@@ -44,12 +44,13 @@ class DemonstrationEnv(gymnasium.Env[_OBSERVATION, np.int64]):
             )
         self.observation_space = gymnasium.spaces.Box(0, 255, library.eyes.shape, np.uint8)
         self.action_space = gymnasium.spaces.Discrete(library.action_count)
-        self._library, self._curriculum, self._config = library, curriculum, rollout
+        self._curriculum = curriculum
+        self._rollout = Rollout(library, rollout, SplitMix64(0))
         self._begin_streams(seed)
 
     def _begin_streams(self, seed: int) -> None:
         self._starts = SplitMix64(stream_state(seed, 0))
-        self._rollout = Rollout(self._library, self._config, SplitMix64(stream_state(seed, 1)))
+        self._rollout.random = SplitMix64(stream_state(seed, 1))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -35,33 +36,36 @@ class Library:
         self.action_count = game.action_count
         self._marks: list[list[GameState]] = []
         self._screens: list[NDArray[np.uint8]] = []
-        for number in range(len(demonstrations)):
-            marks, screens = self._play(game, number)
-            self._marks.append(marks)
-            self._screens.append(screens)
+        self.loses_life: list[bool] = []
+        """Whether each demonstration loses one."""
+        for number, each in enumerate(demonstrations):
+            self._play(game, number, each.trace)
 
     @property
     def lengths(self) -> list[int]:
         """Training frames of each demonstration."""
         return [len(actions) for actions in self.actions]
 
-    def _play(self, game: StochasticGame, number: int) -> tuple[list[GameState], NDArray[np.uint8]]:
-        eyes = Eyes(game.env, self.eyes)
+    def _play(self, game: StochasticGame, number: int, trace: str) -> None:
+        """Play a demonstration, and keep what rollouts and lessons need of it."""
+        eyes, digest = Eyes(game.env, self.eyes), hashlib.sha256()
+        marks, screens, lost = [], [], False
         game.reset()
-        marks, screens = [], []
         for position, action in enumerate(self.actions[number]):
             if position % _MARK_EVERY == 0:
                 marks.append(game.snapshot())
             screens.append(eyes.screen())
-            reward, over, _ = game.step(action)
-            expected, last = self.rewards[number][position], len(self.actions[number]) - 1
-            if reward != expected or (over and position < last):
-                raise DemonstrationError(
-                    f"expected a reward of {expected:g} at training frame {position} of demonstration "
-                    f"{number}, got {reward:g}{' and the end' if over else ''}: it does not replay; check it "
-                    "with `goexplore verify`"
-                )
-        return marks, np.stack(screens)
+            played = game.step(action)
+            lost = lost or played.lost_life
+            digest.update(bytes([action]) + np.ascontiguousarray(game.env.observation()).tobytes())
+        if digest.hexdigest() != trace:
+            raise DemonstrationError(
+                f"expected the actions and screens that demonstration {number} was made with, got others: it "
+                "does not replay; check it with `goexplore verify`"
+            )
+        self._marks.append(marks)
+        self._screens.append(np.stack(screens))
+        self.loses_life.append(lost)
 
     def mark_before(self, number: int, point: int) -> tuple[int, GameState]:
         """Return a training frame at or before a point, and the state there."""

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from goexplore.config import EnvConfig, env_from_json
 from goexplore.errors import ConfigError, PolicyError
-from goexplore.files import versions, written_whole
+from goexplore.files import json_sha256, versions, written_whole
 from goexplore.robustify._config import network_from_json
 from goexplore.robustify._network import NetworkConfig, Policy
 from goexplore.robustify._stochastic import EyesConfig
@@ -48,14 +48,15 @@ def weights(policy: Policy) -> dict[str, Tensor]:
 
 
 def checksum(policy: Policy) -> str:
-    """Return the SHA-256 of a policy's weights."""
-    return _sha256(weights(policy))
+    """Return a name for a policy's weights."""
+    return _sha256(weights(policy), {})
 
 
 def save_policy(policy: Policy, about: About, file: Path) -> None:
     """Write a policy's file."""
     tensors = weights(policy)
-    content = {"format": FORMAT, "version": VERSION, "sha256": _sha256(tensors), **asdict(about)}
+    content = {"format": FORMAT, "version": VERSION, **asdict(about)}
+    content["sha256"] = _sha256(tensors, content)
     with written_whole(file) as aside:
         aside.write_bytes(save(tensors, metadata={"goexplore": json.dumps(content)}))
 
@@ -83,9 +84,9 @@ def load_policy(file: Path) -> tuple[Policy, About]:
             f"expected a policy of version {VERSION}, got {written.get('version')!r} in {file}: use the "
             "version of goexplore that wrote it"
         )
-    if written.get("sha256") != _sha256(tensors):
+    if written.pop("sha256", None) != _sha256(tensors, written):
         raise PolicyError(
-            f"expected the weights that the checksum of {file} was made of, got others: it was changed or "
+            f"expected what the checksum of {file} was made of, got something else: it was changed or "
             "damaged, copy it again"
         )
     try:
@@ -104,8 +105,8 @@ def load_policy(file: Path) -> tuple[Policy, About]:
     return policy.eval(), about
 
 
-def _sha256(tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256()
+def _sha256(tensors: dict[str, Tensor], content: dict[str, Any]) -> str:
+    digest = hashlib.sha256(json_sha256(content).encode())
     for name in sorted(tensors):
         digest.update(name.encode() + tensors[name].contiguous().view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()

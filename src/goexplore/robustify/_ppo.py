@@ -30,6 +30,10 @@ class PPOConfig:
     """Gradient steps of each pass."""
     learning_rate: float = 5e-4
     """Of Adam."""
+    adam_epsilon: float = 1e-5
+    """Of Adam."""
+    weight_decay: float = 0.0
+    """How much weights are drawn to 0 (L2)."""
     discount: float = 0.99
     """Worth of a reward one training frame later."""
     trace: float = 0.95
@@ -122,7 +126,13 @@ class Learner:
 
     def __init__(self, policy: Policy, config: PPOConfig, ranks: Ranks, dice: Dice) -> None:
         self._policy, self._config, self._ranks, self._dice = policy, config, ranks, dice
-        self.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
+        self.optimizer = torch.optim.Adam(
+            policy.parameters(),
+            lr=config.learning_rate,
+            eps=config.adam_epsilon,
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
 
     def learn(self, experience: Experience, lesson: Callable[[], Lesson]) -> Losses:
         """Make several passes over what happened, and over demonstrations if they are to be imitated."""

@@ -27,7 +27,9 @@ class Ranks:
         self.size = int(os.environ.get("WORLD_SIZE", "1"))
         self.number = int(os.environ.get("RANK", "0"))
         local = int(os.environ.get("LOCAL_RANK", "0"))
-        self.device = torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+        self.device = torch.device("cpu")
+        if torch.cuda.is_available():
+            self.device = torch.device("cuda", local % torch.cuda.device_count())
         if self.size > 1:
             backend = "cpu:gloo,cuda:nccl" if self.device.type == "cuda" else "gloo"
             with _told():

@@ -86,7 +86,13 @@ class Rollout:
     """One emulator that plays rollouts, one after the other."""
 
     def __init__(self, library: Library, config: RolloutConfig, random: SplitMix64) -> None:
-        self._library, self._config, self._random = library, config, random
+        if config.episode_end == "life-loss" and any(library.loses_life):
+            raise ConfigError(
+                "expected demonstrations that lose no life, for rollouts end there, got one (number "
+                f"{library.loses_life.index(True)}) that does: omit it, or use --rollout.episode-end "
+                "game-over"
+            )
+        self._library, self._config, self.random = library, config, random
         self._game = StochasticGame(library.env, library.engine, stickiness=config.stickiness)
         self.eyes = Eyes(self._game.env, library.eyes)
         self._longest = config.max_game_frames // library.env.frame_skip
@@ -96,7 +102,7 @@ class Rollout:
         """Go to where a rollout begins: where `start` says, or right after a death."""
         number, point = start
         library = self._library
-        if self._alive_after_loss and self._random.happens(self._config.after_death):
+        if self._alive_after_loss and self.random.happens(self._config.after_death):
             self._begin_after_death()
             return
         self._start: Start | None = start
@@ -105,7 +111,7 @@ class Rollout:
         """What the demonstration wins from here on, after each number of training frames."""
         self._clear()
         if point == 0:  # the real start, with random no-ops (appendix A.7)
-            self._game.reset(self._random.index(self._config.no_ops + 1))
+            self._game.reset(self.random.index(self._config.no_ops + 1))
             self.eyes.blink()
             return
         actions = library.actions[number]
@@ -140,8 +146,9 @@ class Rollout:
             self.eyes.look()
             return Transition(0.0, forced=forced)
         try:
-            reward, over, lost = self._game.step(action, self._random)
+            reward, over, lost = self._game.step(action, self.random)
         except EngineError:  # the native engine cannot go on: so rare that the rollout may simply be cut
+            self._start = None
             return Transition(0.0, cut=True)
         self.eyes.look()
         self._score += reward
@@ -166,7 +173,7 @@ class Rollout:
 
     def _random_while(self) -> int:
         """Return a number of steps, large or small: the policy shall not learn when rollouts are cut."""
-        return int(math.exp(7 * (self._random.word() >> 11) * 2.0**-53))
+        return int(math.exp(7 * (self.random.word() >> 11) * 2.0**-53))
 
     def _is_late(self) -> bool:
         """Whether the score lags behind the demonstration's of some time ago (appendix A.7)."""

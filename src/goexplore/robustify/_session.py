@@ -27,8 +27,6 @@ from goexplore.robustify._training import Training
 _METRICS_SECONDS = 5.0
 _PACE_SECONDS = 60.0
 _ENOUGH_REAL_STARTS = 100
-_POLICY_TRAINING_FRAMES = 500_000
-"""Training frames between the policies that are kept; the paper has about 3 million (13M game frames)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +65,8 @@ class TrainingLimits:
             share = sum(real) / len(real)
             if share >= self.success:
                 return f"success in {share:.0%} of the last {len(real)} rollouts from the real start"
-        if status.near_since is not None and status.training_frames - status.near_since >= self.held:
+        near = self.start_within is not None and status.near_since is not None
+        if near and status.training_frames - (status.near_since or 0) >= self.held:
             return (
                 f"a starting point within {self.start_within} of the start for {self.held:,} training frames"
             )
@@ -138,12 +137,17 @@ def robustify(
     emulator_workers: int = 0,
     resume: bool = False,
     checkpoint_minutes: float = 5.0,
+    keep_every: int = 250_000,
 ) -> TrainingOutcome:
     """Train until a limit or an interrupt, and leave a run directory that can be resumed.
 
     A training that is resumed has its own demonstrations: name the same or none. `emulator_workers` 0 plays
-    in this process. With torchrun, every process calls this with the same arguments; the first one writes.
+    in this process. A policy is kept every so many training frames, to choose from in the end; the paper has
+    one about every three million. With torchrun, every process calls this with the same arguments; the first
+    one writes.
     """
+    if keep_every < 1:
+        raise ConfigError(f"expected --keep-every to be 1 or more, got {keep_every}: change it")
     if not checkpoint_minutes > 0:
         raise ConfigError(f"expected --checkpoint-minutes above 0, got {checkpoint_minutes}: change it")
     with contextlib.ExitStack() as stack:
@@ -172,7 +176,15 @@ def robustify(
                 if ranks.writes:
                     run.set_aside([folder])
         stack.enter_context(contextlib.closing(training.start(emulator_workers)))
-        session = _Session(training, ranks, run, limits, reporter, checkpoint_seconds=checkpoint_minutes * 60)
+        session = _Session(
+            training,
+            ranks,
+            run,
+            limits,
+            reporter,
+            checkpoint_seconds=checkpoint_minutes * 60,
+            keep_every=keep_every,
+        )
         stack.enter_context(contextlib.closing(session))
         return session.train()
 
@@ -202,14 +214,16 @@ class _Session:
         reporter: TrainingReporter,
         *,
         checkpoint_seconds: float,
+        keep_every: int,
     ) -> None:
         self._training, self._ranks, self._run = training, ranks, run
         self._limits, self._reporter = limits, reporter
-        self._checkpoint_seconds = checkpoint_seconds
+        self._checkpoint_seconds, self._keep_every = checkpoint_seconds, keep_every
         self._interrupted = False
         self._seconds_before = training.status.seconds
         self._began = self._saved = self._recorded = monotonic()
         self._pace: deque[tuple[float, int]] = deque([(self._began, training.status.training_frames)])
+        self._last: TrainingProgress | None = None
         self._events: EventFile | None = None
         if ranks.writes:
             run.rewind_metrics(training.status.game_frames)
@@ -220,16 +234,18 @@ class _Session:
         """Update until it is time to stop; end with a checkpoint, whatever ended it."""
         with on_interrupt(self._interrupt):
             self._save()
-            while (reason := self._ranks.gather(self._time_to_stop())[0]) is None:
-                losses = self._training.update()
-                self._after_update(losses)
+            while (reason := self._time_to_stop()) is None:
+                self._after_update(self._training.update())
                 if monotonic() - self._saved >= self._checkpoint_seconds:
                     self._save()
-            if self._interrupted:
+            if reason == "interrupted":
                 self._reporter.say("interrupted: writing a checkpoint (once more to stop without it)")
             self._save()
+            self._keep_policy()
+            if self._last is not None:
+                self._record(self._last)
         return TrainingOutcome(
-            run=self._run, status=self._training.status, reason=reason, interrupted=self._interrupted
+            run=self._run, status=self._training.status, reason=reason, interrupted=reason == "interrupted"
         )
 
     def close(self) -> None:
@@ -242,7 +258,9 @@ class _Session:
         self._interrupted = True
 
     def _time_to_stop(self) -> str | None:
-        return "interrupted" if self._interrupted else self._limits.reached(self._training.status)
+        """Return why to stop, if one of the processes wants to."""
+        mine = "interrupted" if self._interrupted else self._limits.reached(self._training.status)
+        return next((reason for reason in self._ranks.gather(mine) if reason is not None), None)
 
     def _after_update(self, losses: Losses) -> None:
         status, now = self._training.status, monotonic()
@@ -255,12 +273,12 @@ class _Session:
         self._pace.append((now, status.training_frames))
         while len(self._pace) > 2 and now - self._pace[0][0] > _PACE_SECONDS:
             self._pace.popleft()
-        progress = self._progress(losses)
+        progress = self._last = self._progress(losses)
         self._reporter.progress(progress)
         if now - self._recorded >= _METRICS_SECONDS or status.updates == 1:
             self._record(progress)
         before = status.training_frames - self._training.config.ppo.steps * self._training.config.emulators
-        if before // _POLICY_TRAINING_FRAMES < status.training_frames // _POLICY_TRAINING_FRAMES:
+        if before // self._keep_every < status.training_frames // self._keep_every:
             self._keep_policy()
 
     def _progress(self, losses: Losses) -> TrainingProgress:

@@ -66,11 +66,8 @@ class StochasticGame:
         self.lives = self.env.lives()
 
     def step(self, action: int, random: SplitMix64 | None = None) -> Played:
-        """Play one training frame; game frames stick if there is a stream to draw from.
-
-        It ends early when the game or a life does.
-        """
-        reward = 0.0
+        """Play one training frame; game frames stick if there is a stream to draw from."""
+        reward, lives = 0.0, self.lives
         for _ in range(self.frame_skip):
             if random is None or not random.happens(self._stickiness):
                 self._last_action = action
@@ -78,11 +75,11 @@ class StochasticGame:
             reward += step.reward
             if self.watch is not None:
                 self.watch(step.reward)
-            before, self.lives = self.lives, self.env.lives()
-            lost = before is not None and self.lives is not None and self.lives < before
-            if step.ended or lost:
-                return Played(reward, step.ended, lost)
-        return Played(reward, False, False)
+            if step.ended:
+                break
+        self.lives = self.env.lives()
+        lost = lives is not None and self.lives is not None and self.lives < lives
+        return Played(reward, step.ended, lost)
 
     def place(self) -> Place:
         """Return level and room, where they are known."""
@@ -135,6 +132,7 @@ class Eyes:
 
     def __init__(self, env: Environment, config: EyesConfig) -> None:
         self._env, self._config = env, config
+        self._fits = False
         self._shrink = DownscaledCells(
             width=config.width,
             height=config.height,
@@ -156,6 +154,8 @@ class Eyes:
     def screen(self) -> NDArray[np.uint8]:
         """Return the present screen alone: channels x rows x columns."""
         shape = self._config.channels, self._config.height, self._config.width
+        if not self._fits:
+            self._require_fit()
         if not self._config.colour:
             return np.frombuffer(self._shrink.update(self._env.observation()), np.uint8).reshape(shape)
         picture = self._env.picture()
@@ -163,3 +163,12 @@ class Eyes:
             raise ConfigError("expected an environment with pictures, got one without: omit --eyes.colour")
         planes = [self._shrink.update(np.ascontiguousarray(picture[:, :, each])) for each in range(3)]
         return np.frombuffer(b"".join(planes), np.uint8).reshape(shape)
+
+    def _require_fit(self) -> None:
+        rows, columns = np.shape(self._env.observation())[:2]
+        if rows < self._config.height or columns < self._config.width:
+            raise ConfigError(
+                f"expected eyes of at most {columns} x {rows} pixels, the size of the screen, got "
+                f"{self._config.width} x {self._config.height}: lower --eyes.width and --eyes.height"
+            )
+        self._fits = True

@@ -39,7 +39,7 @@ class Training:
 
     def start(self, emulator_workers: int = 0) -> Vector:
         """Start the emulators: in this process, or in workers. Close what is returned in the end."""
-        self.dice.throw(self.status.updates)
+        self.dice.throw(self.status.updates, purpose=1)
         streams = self.dice.emulator_streams(
             self.status.updates, self.config.emulators_of_each(self._ranks.size)
         )
@@ -48,9 +48,9 @@ class Training:
             vector = ProcessVector(self.library, self.config.rollout, streams, workers=emulator_workers)
         else:
             vector = SerialVector(self.library, self.config.rollout, streams)
-        if self.status.updates == 0:
-            for _ in range(self.config.ppo.cloning):
-                self.learner.clone(self._lesson(_CLONED))
+        while self.status.cloned < self.config.ppo.cloning:
+            self.learner.clone(self._lesson(_CLONED, [0] * len(self.library.lengths)))
+            self.status.cloned += 1
         self._collector = Collector(self.policy, vector, self.curriculum, self.dice)
         return vector
 
@@ -59,7 +59,9 @@ class Training:
         ppo = self.config.ppo
         self.dice.throw(self.status.updates)
         experience, results = self._collector.collect(ppo.steps, ppo.discount)
-        losses = self.learner.learn(experience, lambda: self._lesson(ppo.imitated))
+        window = self.config.curriculum.window
+        earliest = [max(0, point - window) for point in self.curriculum.starting_points]
+        losses = self.learner.learn(experience, lambda: self._lesson(ppo.imitated, earliest))
         results = [each for part in self._ranks.gather(results) for each in part]
         frames = ppo.steps * self.config.emulators
         self.curriculum.hear(results, frames)
@@ -71,10 +73,8 @@ class Training:
         """Spent in emulators since the start."""
         return self._collector.emulator_seconds
 
-    def _lesson(self, count: int) -> Lesson:
-        """Draw steps of demonstrations from where rollouts begin, or later."""
-        window = self.config.curriculum.window
-        earliest = [max(0, point - window) for point in self.curriculum.starting_points]
+    def _lesson(self, count: int, earliest: list[int]) -> Lesson:
+        """Draw steps of demonstrations from these points on."""
         if self.policy.memory is None:
             return self._lessons.draw(self.dice.words, earliest, count=count)
         length = self.config.ppo.imitated_length

@@ -183,13 +183,16 @@ class ProcessVector:
     def close(self) -> None:
         """Stop the workers and give back the memory."""
         for connection in self._connections:
+            with contextlib.suppress(OSError):
+                connection.send(None)
             connection.close()
         for process in self._processes:
             process.join(5)
             process.kill()
         self.observations = np.zeros((0,), np.uint8)  # lets go of the memory
-        with contextlib.suppress(BufferError, FileNotFoundError):
+        with contextlib.suppress(BufferError):
             self._memory.close()
+        with contextlib.suppress(FileNotFoundError):
             self._memory.unlink()
 
 
@@ -202,13 +205,17 @@ def _serve(
     parent: int,
 ) -> None:
     """Play what the parent asks for, until it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the parent decides when to stop
     vector = SerialVector(library, config, streams, observations)
     while os.getppid() == parent:
         try:
-            method, arguments = connection.recv()
+            question = connection.recv()
         except (EOFError, OSError):
             return
+        if question is None:
+            return
+        method, arguments = question
         answer: Any
         try:
             answer = getattr(vector, method)(*arguments)
