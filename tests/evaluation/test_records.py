@@ -2,6 +2,10 @@
 
 import dataclasses
 import functools
+import signal
+import subprocess
+import sys
+import time
 
 import pandas
 import pytest
@@ -58,6 +62,18 @@ def test_an_interrupted_evaluation_goes_on(tmp_path, monkeypatch):
     done = []
     assert evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet", progress=done.append) == whole
     assert done == [1, 2, 3], "the first one was there"
+
+
+def test_ctrl_c_stops_workers_at_once(tmp_path):
+    """What they were playing is lost, what was done is kept."""
+    arguments = ["random:ALE/MontezumaRevenge-v5", "--repetitions", "40", "--workers", "2"]
+    command = [sys.executable, "-m", "goexplore", "evaluate", *arguments, "--max-game-frames", "20000"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(4)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert time.monotonic() - began < 20
 
 
 def test_more_repetitions_extend_it(tmp_path):

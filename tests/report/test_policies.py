@@ -11,7 +11,7 @@ from goexplore.report import write_report
 from goexplore.report._paper import paper_policies
 from goexplore.robustify import TrainingDirectory
 
-from ..robustify.test_session import train
+from ..robustify.test_session import FRAMES, train
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +39,23 @@ def test_policy_scores_are_called_policy_scores(training, tmp_path):
     page = text(tmp_path / "page.html")
     assert "policy score" in page
     assert "until 200 points" in page
-    assert "0.0% (0.0% to 11.0%)" in page
+    assert "0.0% (95 %: 0.0% to 11.0%)" in page
     assert "<video" in page
     assert page.count("<svg") == 2
+
+
+def test_tests_of_a_choice_are_no_results(tmp_path, capsys):
+    train(tmp_path / "run", updates=3, keep_every=FRAMES)
+    arguments = ["--choose", "2", "--repetitions", "1", "--max-game-frames", "40"]
+    assert main(["evaluate", str(tmp_path / "run"), *arguments]) == 0
+    said = capsys.readouterr().out
+    assert "the best of 2 tested" in said
+    assert "re-test with fresh seeds: 31 episodes" in said
+    run = TrainingDirectory.open(tmp_path / "run")
+    assert run.policy() == run.chosen_policy
+    assert len(list((tmp_path / "run" / "evaluations").glob("*.parquet"))) == 1
+    write_report([tmp_path / "run"], tmp_path / "page.html", videos=0)
+    assert text(tmp_path / "page.html").count("<td>whole games</td>") == 1
 
 
 def test_searches_and_trainings_share_a_page(training, tmp_path):

@@ -205,7 +205,7 @@ class TestLibrary:
         rewarded = dataclasses.replace(dying, rewards=(1.0, *dying.rewards[1:]))
         books = Library([rewarded], EyesConfig(), "native")
         assert books.loses_life == [True]
-        with pytest.raises(ConfigError, match="--rollout.episode-end game-over"):
+        with pytest.raises(ConfigError, match=r"--rollout\.episode-end game-over"):
             Rollout(books, RolloutConfig(), SplitMix64(0))
         Rollout(books, RolloutConfig(episode_end="game-over"), SplitMix64(0))
 

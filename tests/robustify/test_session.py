@@ -16,6 +16,7 @@ from goexplore.cli import main
 from goexplore.demos import write_demonstration
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
 from goexplore.robustify import (
+    Curriculum,
     RobustifyConfig,
     TrainingDirectory,
     TrainingLimits,
@@ -23,6 +24,7 @@ from goexplore.robustify import (
     robustify,
     training_preset,
 )
+from goexplore.robustify._directory import TrainingStatus
 
 from .mazes import ACTIONS, demonstrate
 
@@ -84,14 +86,39 @@ def test_a_resumed_training_learns_as_an_uninterrupted_one_from_the_same_weights
     run = TrainingDirectory.open(tmp_path / "run")
     policy, _ = load_policy(run.last_policy())
     optimizer = torch.optim.Adam(policy.parameters())
-    from goexplore.robustify import Curriculum
-
     status, damaged = run.restore_checkpoint(policy, optimizer, Curriculum([len(ACTIONS)], SMALL.curriculum))
     assert not damaged
     assert status.updates == 3
     moments = optimizer.state_dict()["state"]
     assert {int(each["step"]) for each in moments.values()} == {3 * 3 * 8}
     assert all(each["exp_avg_sq"].abs().sum() > 0 for each in moments.values())
+
+
+def test_limits_say_why_they_stop():
+    status = TrainingStatus(training_frames=5_000_000, near_since=1_000_000, real_starts=[True] * 150)
+    assert "within 50 of the start" in TrainingLimits().reached(status)
+    assert TrainingLimits(start_within=None).reached(status) is None
+    assert TrainingLimits(held=10_000_000).reached(status) is None
+    assert "100%" in TrainingLimits(start_within=None, success=0.95).reached(status)
+    few = dataclasses.replace(status, real_starts=[True] * 50)
+    assert TrainingLimits(start_within=None, success=0.95).reached(few) is None
+    assert "minutes" in TrainingLimits(minutes=1).reached(dataclasses.replace(status, seconds=61.0))
+
+
+def test_policies_are_kept_along_the_way_and_at_the_end(tmp_path):
+    train(tmp_path / "run", updates=5, keep_every=2 * FRAMES)
+    kept = TrainingDirectory.open(tmp_path / "run").all_policies()
+    assert [int(file.stem) for file in kept] == [2 * FRAMES, 4 * FRAMES, 5 * FRAMES]
+
+
+def test_cloning_comes_once(tmp_path):
+    """A kill between cloning and the first update does not clone again."""
+    config = dataclasses.replace(SMALL, ppo=dataclasses.replace(SMALL.ppo, cloning=5))
+    limits = TrainingLimits(training_frames=1)
+    first = robustify([demonstrate()], config, run_dir=tmp_path / "run", limits=limits)
+    assert first.status.cloned == 5
+    again = robustify([], config, run_dir=tmp_path / "run", limits=limits, resume=True)
+    assert again.status.cloned == 5
 
 
 def test_metrics_tell_of_starting_points(tmp_path):
@@ -174,6 +201,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("limits", [{"minutes": 0}, {"training_frames": -1}, {"success": 1.5}])
     def test_impossible_limits(self, limits):
+        """They are refused."""
         with pytest.raises(ConfigError, match="expected --"):
             TrainingLimits(**limits)
 
