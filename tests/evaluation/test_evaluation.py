@@ -265,3 +265,15 @@ class TestCommand:
 
         with av.open(str(out)) as film:
             assert sum(1 for _ in film.decode(video=0)) == 51
+
+
+def test_the_sample_policy_reaches_the_key():
+    """One episode for each number of no-ops; docs/results.md has all five."""
+    from goexplore.cli._policies import find_policy
+
+    player = PolicyPlayer(find_policy("montezuma-first-key"), sharpness=2.0)
+    config = EvaluationConfig(repetitions=1, until_score=100.0, max_game_frames=8000)
+    evaluation = evaluate(lambda: player, config)
+    assert evaluation.reached(100).value > 0.9
+    blind = functools.partial(OpenLoopPlayer, find_demonstration("montezuma-first-key-00"))
+    assert evaluate(blind, config).reached(100).value < 0.5
