@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -285,7 +286,9 @@ class TestCommand:
     def test_a_learning_process_that_dies_is_told(self, demo, tmp_path):
         run = tmp_path / "run"
         environment = {**os.environ, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
-        environment["MASTER_PORT"] = "29655"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            environment["MASTER_PORT"] = str(free.getsockname()[1])
         processes = [
             subprocess.Popen(
                 self.command(*self.small(demo, run)),
