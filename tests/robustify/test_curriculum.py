@@ -109,8 +109,26 @@ def test_demonstrations_move_on_their_own():
 def test_rollouts_from_elsewhere_do_not_move_it():
     curriculum = Curriculum([100], SIMPLE)
     curriculum.hear(rollouts([99, 98, 97, 96]), steps=10)
-    assert curriculum.hear(rollouts([97, 98, 99, 91, 0, 0]), steps=100) == []
     assert curriculum.starting_points == [96]
+    assert curriculum.hear(rollouts([91, 50, 0, 0, 0]), steps=100) == []
+    assert curriculum.starting_points == [96]
+
+
+def test_rollouts_that_began_before_the_last_move_count():
+    """Successes take longer than failures: without them a move would often be taken back."""
+    curriculum = Curriculum([100], SIMPLE)
+    curriculum.hear(rollouts([99, 98, 97, 96]), steps=10)
+    late = rollouts([99, 98, 97])
+    assert curriculum.hear([*late, *rollouts([96, 95, 94], success=False)], steps=10) == [0]
+    assert curriculum.starting_points == [94], "half of them have succeeded from there on"
+
+
+def test_success_from_later_points_alone_moves_nothing_back():
+    curriculum = Curriculum([100], SIMPLE)
+    curriculum.hear(rollouts([99, 98, 97, 96]), steps=10)
+    failures = rollouts([96] * 20, success=False)
+    assert curriculum.hear([*rollouts([99]), *failures], steps=10) == [0]
+    assert curriculum.starting_points == [99]
 
 
 def test_success_rates_are_those_of_the_last_decision():

@@ -143,7 +143,8 @@ class Curriculum:
         """
         for (demonstration, point), success in results:
             each = self._progress[demonstration]
-            if each.maximum - self.config.window <= point <= each.maximum:
+            # Those count too that began before the last move: successes take longer than failures.
+            if each.maximum - self.config.window <= point <= each.maximum + self.config.largest_move:
                 each.results.append((point, success))
         moved = []
         for number, each in enumerate(self._progress):
@@ -167,7 +168,7 @@ class Curriculum:
         for index, (point, success) in enumerate(by_point):
             ended, won = ended + 1, won + success
             last_of_point = index + 1 == len(by_point) or by_point[index + 1][0] != point
-            if last_of_point and won >= self.threshold * ended and won > 0:
+            if last_of_point and point <= each.maximum and won >= self.threshold * ended and won > 0:
                 earliest = point
         if earliest is None:
             return min(each.maximum + self.config.forward_move, each.length - 1)
