@@ -25,7 +25,7 @@ def found():
 
 
 def test_markdown(found, tmp_path):
-    write_table(tmp_path / "t.md", found)
+    write_table(tmp_path / "t.md", found, found)
     head, rule, good, chance, mean = (tmp_path / "t.md").read_text().splitlines()
     assert head.startswith("| policy | episodes | policy score | 95 % interval |")
     assert rule.count("---:") == 5
@@ -35,7 +35,7 @@ def test_markdown(found, tmp_path):
 
 
 def test_latex(found, tmp_path):
-    write_table(tmp_path / "t.tex", found)
+    write_table(tmp_path / "t.tex", found, found)
     text = (tmp_path / "t.tex").read_text()
     assert r"good\_one & 31 & 200.0 & 200.0 to 200.0 & 100.0 \% (200 points) & 89.0 to 100.0 \\" in text
     if shutil.which("pdflatex"):
@@ -44,13 +44,13 @@ def test_latex(found, tmp_path):
         subprocess.run(["pdflatex", "-halt-on-error", "page.tex"], cwd=tmp_path, check=True)
 
 
-def test_one_evaluation_has_no_mean(found, tmp_path):
-    write_table(tmp_path / "t.md", {"chance": found["chance"]})
-    assert len((tmp_path / "t.md").read_text().splitlines()) == 3
+def test_only_policies_are_averaged(found, tmp_path):
+    write_table(tmp_path / "t.md", found, ["good_one"])
+    assert len((tmp_path / "t.md").read_text().splitlines()) == 4, "head, rule, two rows, no mean"
 
 
 def test_other_formats_are_refused_before_the_work(tmp_path, capsys, found):
     with pytest.raises(ConfigError, match=r"\.md or \.tex"):
-        write_table(tmp_path / "t.doc", found)
+        write_table(tmp_path / "t.doc", found, found)
     assert main(["evaluate", "random:ALE/Pong-v5", "--table", str(tmp_path / "t.doc")]) == 2
     assert not capsys.readouterr().out

@@ -75,17 +75,13 @@ def run_evaluate(arguments: list[str]) -> int:
     if chosen.table is not None:
         check_table(chosen.table)
     found = {source: _evaluate(source, chosen) for source in chosen.sources}
+    policies = [source for source in found if find_policy(source) is not None]  # the only ones to average
     if chosen.table is not None:
-        write_table(chosen.table, found)
-    policies = [each for source, each in found.items() if _is_policy(source)]
+        write_table(chosen.table, found, policies)
     if len(policies) > 1:
-        over_runs = mean_with_interval([each.score for each in policies])
+        over_runs = mean_with_interval([found[source].score for source in policies])
         print(f"all {len(policies)}: policy score {over_runs.text()}, interval over policies, not episodes")
     return 0
-
-
-def _is_policy(source: str) -> bool:
-    return find_policy(source) is not None
 
 
 def _evaluate(source: str, chosen: _Arguments) -> Evaluation:

@@ -17,7 +17,7 @@ from goexplore.engines import EngineWish, choose_engine
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.evaluation import EvaluationConfig, PolicyPlayer
 from goexplore.files import is_folder, output_errors, require_writable
-from goexplore.report import Moment, check_video, play_episode, play_moments, write_video
+from goexplore.report import Film, Moment, check_video, play_episode, play_moments, write_video
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +74,7 @@ def run_video(arguments: list[str]) -> int:
     require_writable(chosen.out)
     engine = choose_engine(env.name, chosen.engine).engine
     moments = _require_score(play_moments(env, actions, engine, every=chosen.speed), score)
-    with output_errors(chosen.out):
-        film = write_video(moments, chosen.out, scale=chosen.scale, overlay=chosen.overlay)
+    film = _write(moments, chosen)
     print(
         f"{chosen.out}: {thousands(film.frames)} pictures of {thousands(len(actions))} training frames, "
         f"search score {thousands(score)}"
@@ -99,13 +98,17 @@ def _film_policy(file: Path, chosen: _Arguments) -> int:
         repetition=chosen.repetition,
         every=chosen.speed,
     )
-    with output_errors(chosen.out):
-        film = write_video(moments, chosen.out, scale=chosen.scale, overlay=chosen.overlay)
+    film = _write(moments, chosen)
     print(
         f"{chosen.out}: {thousands(film.frames)} pictures of {thousands(film.last.training_frame)} training "
         f"frames, score {thousands(film.last.score)} of one episode of the stochastic game"
     )
     return 0
+
+
+def _write(moments: Iterator[Moment], chosen: _Arguments) -> Film:
+    with output_errors(chosen.out):
+        return write_video(moments, chosen.out, scale=chosen.scale, overlay=chosen.overlay)
 
 
 def _require_score(moments: Iterator[Moment], score: float) -> Iterator[Moment]:

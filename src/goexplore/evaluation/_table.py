@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from goexplore.errors import ConfigError
@@ -20,15 +20,23 @@ def check_table(file: Path) -> None:
         raise ConfigError(f"expected a table's file name that ends in .md or .tex, got {file}: change it")
 
 
-def write_table(file: Path, found: Mapping[str, Evaluation]) -> None:
-    """Write evaluations by name; with several, the last row is the mean over them, not over episodes."""
+def write_table(file: Path, found: Mapping[str, Evaluation], policies: Collection[str]) -> None:
+    """Write evaluations by name; with several policies, the last row is the mean over them, not episodes."""
     check_table(file)
     rows = [_row(name, each) for name, each in found.items()]
-    if len(found) > 1:
-        over_runs = mean_with_interval([each.score for each in found.values()])
-        episodes = sum(len(each.episodes) for each in found.values())
+    averaged = [each for name, each in found.items() if name in policies]
+    if len(averaged) > 1:
+        over_runs = mean_with_interval([each.score for each in averaged])
+        episodes = sum(len(each.episodes) for each in averaged)
         rows.append(
-            [f"mean of {len(found)}", f"{episodes:,}", f"{over_runs.value:,.1f}", _range(over_runs), "", ""]
+            [
+                f"mean of {len(averaged)}",
+                f"{episodes:,}",
+                f"{over_runs.value:,.1f}",
+                _range(over_runs),
+                "",
+                "",
+            ]
         )
     with output_errors(file), written_whole(file) as aside:
         aside.write_text(_WRITERS[file.suffix](rows), encoding="utf-8")

@@ -27,7 +27,6 @@ from goexplore.report._policies import (
     policies_section,
     policy_videos_section,
     training_section,
-    training_settings_section,
 )
 from goexplore.report._sections import (
     Run,
@@ -78,7 +77,7 @@ def _training_sections(
     if videos and find_spec("torch") is not None:
         progress("letting policies play")
         sections.append(("policy-videos", "Policies at play", policy_videos_section(trainings)))
-    sections.append(("training-settings", "Settings of the trainings", training_settings_section(trainings)))
+    sections.append(("training-settings", "Settings of the trainings", settings_section(trainings)))
     return sections
 
 

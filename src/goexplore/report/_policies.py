@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -260,17 +258,3 @@ def policy_videos_section(trainings: Sequence[TrainedRun]) -> str:
             "</figure>"
         )
     return f'<div class="videos">{"".join(figures)}</div>'
-
-
-def training_settings_section(trainings: Sequence[TrainedRun]) -> str:
-    """Return commands, versions and settings."""
-    parts = []
-    for training in trainings:
-        info = training.directory.info()
-        parts.append(
-            f"<details><summary>{escape(training.name)}</summary>"
-            f"<pre>{escape(shlex.join(info['command']))}</pre>"
-            f"<pre>{escape(json.dumps(info['versions'], indent=2))}</pre>"
-            f"<pre>{escape(json.dumps(info['training'], indent=2))}</pre></details>"
-        )
-    return "".join(parts)

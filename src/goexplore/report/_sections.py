@@ -27,6 +27,7 @@ from goexplore.report._html import duration, png, short, table
 from goexplore.report._looking import COLOURINGS, MEANING, Looking
 from goexplore.report._map import LevelMap, draw_levels, gradient, tick
 from goexplore.report._paper import PaperSearch
+from goexplore.report._policies import TrainedRun
 from goexplore.report._video import play_moments, show, write_video
 from goexplore.runs import RunDirectory
 
@@ -284,15 +285,16 @@ def verification_section(runs: Sequence[Run]) -> str:
     return f"<ul>{''.join(lines)}</ul>"
 
 
-def settings_section(runs: Sequence[Run]) -> str:
-    """Return commands, versions and settings."""
+def settings_section(runs: Sequence[Run | TrainedRun]) -> str:
+    """Return commands, versions and settings, of searches or trainings."""
     parts = []
     for run in runs:
         info = run.directory.info()
+        settings = info["search"] if isinstance(run, Run) else info["training"]
         parts.append(
             f"<details><summary>{escape(run.name)}</summary>"
             f"<pre>{escape(shlex.join(info['command']))}</pre>"
             f"<pre>{escape(json.dumps(info['versions'], indent=2))}</pre>"
-            f"<pre>{escape(json.dumps(info['search'], indent=2))}</pre></details>"
+            f"<pre>{escape(json.dumps(settings, indent=2))}</pre></details>"
         )
     return "".join(parts)

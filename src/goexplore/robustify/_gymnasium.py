@@ -62,10 +62,9 @@ class DemonstrationEnv(gymnasium.Env[_OBSERVATION, np.int64]):
         start = self._curriculum.draw(self._starts)
         self._rollout.begin(start)
         self._steps = 0
-        return self._rollout.eyes.observation.copy(), {
-            "demonstration": start.demonstration,
-            "point": start.point,
-        }
+        began_there = self._rollout.result() is not None
+        info = start._asdict() if began_there else {"after_death": True}
+        return self._rollout.eyes.observation.copy(), info
 
     def step(self, action: np.int64) -> tuple[_OBSERVATION, float, bool, bool, dict[str, Any]]:
         """Play one training frame."""

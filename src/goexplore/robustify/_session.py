@@ -81,7 +81,7 @@ class TrainingProgress:
     starting_points: list[int]
     """The maximum starting point of each demonstration."""
     success_rates: list[float | None]
-    """Of the rollouts from each window since its last move."""
+    """Of the rollouts from each window by which it was last decided whether to move."""
     losses: Losses
     training_frames_per_second: float
     """Over the last minute or so."""
