@@ -79,6 +79,7 @@ def test_without_sticky_actions_a_demonstration_of_the_mazes_succeeds():
 def test_the_score_is_the_mean_of_the_means():
     def episode(no_ops, score):
         return Episode(
+            seed=0,
             no_ops=no_ops,
             repetition=0,
             score=score,

@@ -107,6 +107,7 @@ def test_a_damaged_file_is_told(tmp_path):
 class TestChoice:
     def evaluation(self, score):
         episode = Episode(
+            seed=0,
             no_ops=0,
             repetition=0,
             score=score,

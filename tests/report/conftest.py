@@ -1,5 +1,6 @@
-"""Real runs to look at, made once."""
+"""Real runs to look at, made once, and a real browser to look with."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import goexplore
 from goexplore import _native as native
 
 ENGINE, GAME_FRAMES = ("ale", 60_000) if native.atari is None else ("native", 400_000)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def explore(preset, folder, **settings):
@@ -36,3 +38,41 @@ def pitfall_pixels(tmp_path_factory) -> Path:
 def freeway(tmp_path_factory) -> Path:
     """A game without a map."""
     return explore("ALE/Freeway-v5", tmp_path_factory.mktemp("runs"), game_frames=20_000)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Open a file; whatever the page complains about or asks the network for fails the test."""
+    complaints = []
+
+    def open_page(file, **settings):
+        tab = browser.new_page(**settings)
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith(("file:", "data:")) else complaints.append(request.url)
+            ),
+        )
+        tab.goto(f"file://{file}")
+        tab.wait_for_function("[...document.querySelectorAll('video')].every(video => video.readyState >= 1)")
+        return tab
+
+    yield open_page
+    assert complaints == []

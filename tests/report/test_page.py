@@ -13,9 +13,6 @@ from goexplore.errors import GoExploreError
 from goexplore.report import write_report
 from tests.report.conftest import ENGINE, explore
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-
 
 @pytest.fixture(scope="module")
 def page(montezuma, tmp_path_factory):
@@ -27,43 +24,6 @@ def page(montezuma, tmp_path_factory):
     return file
 
 
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"],
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def opened(browser):
-    """Open a file; whatever the page complains about or asks the network for fails the test."""
-    complaints = []
-
-    def open_page(file, **settings):
-        tab = browser.new_page(**settings)
-        tab.on("console", lambda message: complaints.append(message.text))
-        tab.on("pageerror", lambda error: complaints.append(str(error)))
-        tab.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith(("file:", "data:")) else complaints.append(request.url)
-            ),
-        )
-        tab.goto(f"file://{file}")
-        tab.wait_for_function("[...document.querySelectorAll('video')].every(video => video.readyState >= 1)")
-        return tab
-
-    yield open_page
-    assert complaints == []
-
-
-@in_browser
 def test_plots_map_and_videos_are_there(opened, page):
     tab = opened(page)
     assert tab.locator(".plots svg").count() == 6
@@ -79,14 +39,12 @@ def test_plots_map_and_videos_are_there(opened, page):
     assert "montezuma-2021" in tab.locator(".legend").inner_text()
 
 
-@in_browser
 def test_a_video_plays(opened, page):
     tab = opened(page)
     tab.evaluate("document.querySelector('video').play()")
     tab.wait_for_function("document.querySelector('video').currentTime > 0.2")
 
 
-@in_browser
 def test_cells_are_coloured_by_what_is_chosen_with_the_keyboard(opened, page):
     tab = opened(page)
     shown = """[...document.querySelectorAll('img.layer')]
@@ -98,7 +56,6 @@ def test_cells_are_coloured_by_what_is_chosen_with_the_keyboard(opened, page):
     assert "best search score" in tab.locator(".scale:visible").inner_text()
 
 
-@in_browser
 def test_everything_can_be_reached_with_the_keyboard(opened, page):
     tab = opened(page)
     reached = set()
@@ -108,7 +65,6 @@ def test_everything_can_be_reached_with_the_keyboard(opened, page):
     assert {"A", "INPUT", "VIDEO", "SUMMARY", "DIV"} <= reached
 
 
-@in_browser
 @pytest.mark.parametrize("width", [320, 390, 768, 1600])
 def test_no_screen_is_too_narrow(opened, page, width):
     tab = opened(page, viewport={"width": width, "height": 800})
@@ -117,7 +73,6 @@ def test_no_screen_is_too_narrow(opened, page, width):
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@in_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_in_light_and_dark(opened, page, scheme):
     tab = opened(page, color_scheme=scheme)
@@ -129,7 +84,6 @@ def test_text_can_be_read_in_light_and_dark(opened, page, scheme):
     assert text == tab.evaluate("getComputedStyle(document.body).color")
 
 
-@in_browser
 def test_on_paper_everything_is_there_but_the_controls(opened, page):
     tab = opened(page, viewport={"width": 718, "height": 1000}, color_scheme="dark")
     tab.emulate_media(media="print")
@@ -142,7 +96,6 @@ def test_on_paper_everything_is_there_but_the_controls(opened, page):
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
-@in_browser
 def test_a_game_without_a_map_shows_its_cells_and_trajectories(opened, freeway, tmp_path):
     write_report([freeway], tmp_path / "report.html", videos=1)
     tab = opened(tmp_path / "report.html")

@@ -5,13 +5,14 @@ from html import unescape
 
 import pytest
 
+from goexplore import find_demonstration
 from goexplore.cli import main
 from goexplore.evaluation import EvaluationConfig, PolicyPlayer, evaluate
 from goexplore.report import write_report
 from goexplore.report._paper import paper_policies
-from goexplore.robustify import TrainingDirectory
+from goexplore.robustify import TrainingDirectory, TrainingLimits, robustify
 
-from ..robustify.test_session import FRAMES, train
+from ..robustify.test_session import FRAMES, SMALL, train
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,29 @@ def test_policy_scores_are_called_policy_scores(training, tmp_path):
     assert "0.0% (95 %: 0.0% to 11.0%)" in page
     assert "<video" in page
     assert page.count("<svg") == 2
+
+
+@pytest.mark.parametrize("width", [320, 1600])
+def test_curves_scores_and_a_video_are_there_in_a_browser(opened, training, tmp_path, width):
+    write_report([training], tmp_path / "page.html", videos=1)
+    tab = opened(tmp_path / "page.html", viewport={"width": width, "height": 800})
+    assert tab.locator(".plots svg").count() == 2
+    assert all(plot.bounding_box()["width"] > 200 for plot in tab.locator(".plots svg").all())
+    assert "policy score" in tab.locator("#policies th").all_inner_texts()
+    tab.evaluate("document.querySelector('video').play()")
+    tab.wait_for_function("document.querySelector('video').currentTime > 0.1")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_others_unfold_in_a_browser(opened, tmp_path):
+    limits = TrainingLimits(training_frames=1)
+    robustify([find_demonstration("montezuma-first-key-00")], SMALL, run_dir=tmp_path / "run", limits=limits)
+    write_report([tmp_path / "run"], tmp_path / "page.html", videos=0)
+    tab = opened(tmp_path / "page.html")
+    row = tab.get_by_text("Human expert")
+    assert not row.is_visible()
+    tab.get_by_text("Others' policy scores").click()
+    assert row.is_visible()
 
 
 def test_tests_of_a_choice_are_no_results(tmp_path, capsys):

@@ -46,6 +46,8 @@ class EvaluationConfig:
 class Episode:
     """How one episode went."""
 
+    seed: int
+    """Of the evaluation. All draws of the episode follow from it, the repetition and the no-ops."""
     no_ops: int
     repetition: int
     score: float
@@ -114,6 +116,7 @@ class EpisodeInPlay:
         """Return how it went."""
         first = self._first_life_score
         return Episode(
+            seed=self._config.seed,
             no_ops=self._no_ops,
             repetition=self._repetition,
             score=self.score,

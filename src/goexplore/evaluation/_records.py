@@ -18,6 +18,7 @@ from goexplore.files import written_whole
 _KEY = b"goexplore"
 _SCHEMA = pyarrow.schema(
     [
+        ("seed", pyarrow.uint64()),
         ("no_ops", pyarrow.int32()),
         ("repetition", pyarrow.int32()),
         ("score", pyarrow.float64()),

@@ -1,10 +1,15 @@
 """A search beside its baselines."""
 
+import contextlib
+import io
+
 import pytest
 
 from goexplore.cli import main
 from goexplore.comparison import BY_REPLAY, MEANING, OURS, by_replay, variants
 from goexplore.presets import preset
+
+COMPARE = ["compare", "two-mazes", "--game-frames", "20K", "--seeds", "2"]
 
 
 def line(game_frames, with_replay, cells):
@@ -42,13 +47,20 @@ def test_a_budget_too_small_for_the_first_line_has_found_the_start():
     assert by_replay([line(10, 500, 5)], 100)[-1]["cells"] == 1
 
 
-def test_the_command_compares_and_resumes(tmp_path, capsys):
-    arguments = ["two-mazes", "--game-frames", "20K", "--seeds", "2", "--run-dir", str(tmp_path / "c")]
-    assert main(["compare", *arguments]) == 0
-    first = capsys.readouterr().out
-    assert main(["compare", *arguments]) == 0
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """The folder of a comparison, and what the command said."""
+    folder = tmp_path_factory.mktemp("compare")
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert main([*COMPARE, "--run-dir", str(folder)]) == 0
+    return folder, said.getvalue()
+
+
+def test_the_command_compares_and_resumes(compared, capsys):
+    folder, first = compared
+    assert main([*COMPARE, "--run-dir", str(folder)]) == 0
     assert capsys.readouterr().out == first, "nothing is searched again"
-    page = (tmp_path / "c" / "compare.html").read_text()
+    page = (folder / "compare.html").read_text()
     rows = {row.split(" | ")[0].strip("| "): row for row in first.splitlines() if row.startswith("| ")}
     assert set(rows) >= set(MEANING)
     for name in MEANING:
@@ -59,6 +71,15 @@ def test_the_command_compares_and_resumes(tmp_path, capsys):
 
     assert cells(OURS) > cells("restarts")
     assert cells(OURS) > cells(BY_REPLAY)
+
+
+@pytest.mark.parametrize("width", [320, 1600])
+def test_the_page_in_a_browser(opened, compared, width):
+    tab = opened(compared[0] / "compare.html", viewport={"width": width, "height": 800})
+    assert tab.locator(".plots svg").count() == 2  # the mazes have no rooms and no levels
+    assert set(MEANING) <= set(tab.locator("#table td:first-child").all_inner_texts())
+    assert all(name in tab.locator(".legend").inner_text() for name in MEANING)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize(
