@@ -31,25 +31,20 @@ MEANING = {
     OURS: "the search with all its settings",
     BY_REPLAY: "the same, but every return costs a replay of the trajectory instead of nothing",
     "uniform selection": "every cell is as likely to be chosen as any other",
-    "restarts": "random actions from the initial state, begun anew after every exploration's length",
-    "random": "random actions from the initial state, until the episode ends",
+    "restarts": "always from the initial state, for one exploration's length",
+    "random": "always from the initial state, until the episode ends",
 }
 
 
-def up_to(metrics: Sequence[dict[str, Any]], game_frames: float) -> list[dict[str, Any]]:
-    """Return a search's metrics up to the end of the batch in which a budget ended."""
-    beyond = next((at for at, line in enumerate(metrics) if line["game_frames"] >= game_frames), len(metrics))
-    return list(metrics[: beyond + 1])
+def up_to(metrics: Sequence[dict[str, Any]], game_frames: int) -> list[dict[str, Any]]:
+    """Return what a search had at the end of each batch that ended within a budget, after its start."""
+    start = {"game_frames": 0, "cells": 1, "rooms": 1, "level": 0, "max_score": 0.0}
+    return [start, *(line for line in metrics if line["game_frames"] <= game_frames)]
 
 
-def by_replay(metrics: Sequence[dict[str, Any]], game_frames: float) -> list[dict[str, Any]]:
-    """Return a search's metrics as if it had returned to cells by replay (paper, appendix A.8).
+def by_replay(metrics: Sequence[dict[str, Any]], game_frames: int) -> list[dict[str, Any]]:
+    """Return the same as if the search had returned to cells by replay (paper, appendix A.8).
 
-    The same search, but each point comes later; what comes after the budget is left out.
+    It finds the same, but each batch ends later.
     """
-    moved = [{**line, "game_frames": line["game_frames_with_replay"]} for line in metrics]
-    within = [line for line in moved if line["game_frames"] <= game_frames]
-    if len(within) < len(moved):  # what it has when the budget ends
-        last = within[-1] if within else {**moved[0], "cells": 1, "rooms": 1, "level": 0, "max_score": 0.0}
-        within.append({**last, "game_frames": game_frames})
-    return within
+    return up_to([{**line, "game_frames": line["game_frames_with_replay"]} for line in metrics], game_frames)

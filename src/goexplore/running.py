@@ -122,12 +122,14 @@ def explore(
     engine: EngineWish = "auto",
     resume: bool = False,
     checkpoint_minutes: float = 5.0,
+    metrics_of_every_batch: bool = False,
 ) -> Outcome:
     """Search until a limit or an interrupt, and leave a run directory that can be resumed.
 
     `workers` None explores in this process. `engine` is settled when a run begins: snapshots are the engine's
-    own, so a resumed run goes on with the one that it has. SIGINT and SIGTERM drop the unfinished batch,
-    write a checkpoint and return; a second one raises KeyboardInterrupt at once.
+    own, so a resumed run goes on with the one that it has. Metrics get a line now and then, or one for every
+    batch. SIGINT and SIGTERM drop the unfinished batch, write a checkpoint and return; a second one raises
+    KeyboardInterrupt at once.
     """
     reporter = reporter or Silence()
     _require_positive("checkpoint-minutes", checkpoint_minutes)
@@ -162,7 +164,14 @@ def explore(
             seed=config.seed,
         )
         run.rewind_metrics(search.status.game_frames)
-        session = _Session(search, run, limits, reporter, checkpoint_minutes=checkpoint_minutes)
+        session = _Session(
+            search,
+            run,
+            limits,
+            reporter,
+            checkpoint_minutes=checkpoint_minutes,
+            metrics_of_every_batch=metrics_of_every_batch,
+        )
         stack.enter_context(contextlib.closing(session))
         session.explore(world.cells)
         return Outcome(search=search, run=run, interrupted=session.interrupted)
@@ -183,6 +192,7 @@ class _Session:
         reporter: Reporter,
         *,
         checkpoint_minutes: float,
+        metrics_of_every_batch: bool,
     ) -> None:
         self.interrupted = False
         self._search, self._run, self._limits, self._reporter = search, run, limits, reporter
@@ -191,7 +201,8 @@ class _Session:
             self._events = EventFile(run.path / "tensorboard")
         self._checkpoint_seconds = checkpoint_minutes * 60
         self._began = self._recorded = self._saved = self._shown = monotonic()
-        self._recorded_game_frames = search.status.game_frames
+        self._metrics_of_every_batch = metrics_of_every_batch
+        self._recorded_game_frames = max((line["game_frames"] for line in run.read_metrics()[-1:]), default=0)
         self._saved_batches = -1 if search.status.batches == 0 else search.status.batches
         self._pace: deque[tuple[float, int]] = deque([(self._began, search.status.game_frames)], maxlen=256)
 
@@ -207,7 +218,8 @@ class _Session:
             if self.interrupted:
                 self._reporter.say("interrupted: writing a checkpoint (once more to stop without it)")
             self._save(cells)
-            self._record()
+            if self._search.status.game_frames > self._recorded_game_frames:
+                self._record()
 
     def close(self) -> None:
         """Close what is open."""
@@ -234,7 +246,7 @@ class _Session:
         self._show()
         self._tell_of_crashes()
         grown = self._search.status.game_frames >= _METRICS_GROWTH * self._recorded_game_frames
-        if grown or now - self._recorded >= _METRICS_SECONDS:
+        if grown or self._metrics_of_every_batch or now - self._recorded >= _METRICS_SECONDS:
             self._record()
         if now - self._saved >= self._checkpoint_seconds:
             self._save(cells)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from goexplore.evaluation import mean_with_interval, share_with_interval
+from goexplore.evaluation import caution, mean_with_interval, share_with_interval
 
 
 def test_the_pivotal_interval_mirrors_the_percentile_one():
@@ -39,6 +39,7 @@ def test_the_same_values_give_the_same_interval():
 
 def test_where_nothing_varies_the_interval_is_a_point():
     assert mean_with_interval([5.0, 5.0, 5.0]) == (5.0, 5.0, 5.0)
+    assert mean_with_interval([5.0, 5.0, 5.0]).text() == "5.0 (no spread)"
 
 
 def test_one_value_says_nothing_about_its_interval():
@@ -56,6 +57,28 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
         found = mean_with_interval(random.normal(10, 3, 50).tolist())
         covered += found.low <= 10 <= found.high
     assert 0.91 <= covered / 300 <= 0.98
+
+
+@pytest.mark.parametrize(("values", "per_cent"), [(2, 51), (3, 74), (5, 83), (10, 90)])
+def test_over_few_values_it_does_not_and_says_so(values, per_cent):
+    random = np.random.default_rng(values)
+    covered = 0
+    for _ in range(400):
+        found = mean_with_interval(random.normal(10, 3, values).tolist())
+        covered += found.low <= 10 <= found.high
+    assert covered / 4 == pytest.approx(per_cent, abs=6)
+    assert f"over {values} they have the true mean in them about {per_cent} % of the time" in caution(values)
+
+
+def test_over_many_values_there_is_nothing_to_say():
+    assert not caution(11)
+    assert not caution(1)
+
+
+def test_wilson_s_interval_covers_the_truth_as_often_as_it_says():
+    random = np.random.default_rng(1)
+    found = [share_with_interval(int(wins), 155) for wins in random.binomial(155, 0.95, 1000)]
+    assert 0.92 <= np.mean([each.low <= 0.95 <= each.high for each in found]) <= 0.985
 
 
 def test_shares_by_hand():

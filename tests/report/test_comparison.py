@@ -2,11 +2,15 @@
 
 import contextlib
 import io
+import shutil
+import signal
+import subprocess
+import sys
 
 import pytest
 
 from goexplore.cli import main
-from goexplore.comparison import BY_REPLAY, MEANING, OURS, by_replay, variants
+from goexplore.comparison import BY_REPLAY, MEANING, OURS, by_replay, up_to, variants
 from goexplore.presets import preset
 
 COMPARE = ["compare", "two-mazes", "--game-frames", "20K", "--seeds", "2"]
@@ -37,14 +41,27 @@ def test_variants_differ_in_what_they_say_alone():
     assert {config.env for config in found.values()} == {base.env}
 
 
+def rows(said):
+    return {row.split(" | ")[0].strip("| "): row for row in said.splitlines() if row.startswith("| ")}
+
+
+def ends(curve):
+    return [(each["game_frames"], each["cells"]) for each in curve]
+
+
+def test_what_was_found_within_the_budget_counts():
+    metrics = [line(10, 10, 5), line(20, 60, 8), line(30, 150, 9)]
+    assert ends(up_to(metrics, 29)) == [(0, 1), (10, 5), (20, 8)]
+    assert ends(up_to(metrics, 30)) == [(0, 1), (10, 5), (20, 8), (30, 9)]
+
+
 def test_replay_costs_frames():
     metrics = [line(10, 10, 5), line(20, 60, 8), line(30, 150, 9)]
-    moved = by_replay(metrics, 100)
-    assert [(each["game_frames"], each["cells"]) for each in moved] == [(10, 5), (60, 8), (100, 8)]
+    assert ends(by_replay(metrics, 100)) == [(0, 1), (10, 5), (60, 8)]
 
 
-def test_a_budget_too_small_for_the_first_line_has_found_the_start():
-    assert by_replay([line(10, 500, 5)], 100)[-1]["cells"] == 1
+def test_a_budget_too_small_for_a_batch_has_found_the_start():
+    assert ends(by_replay([line(10, 500, 5)], 100)) == [(0, 1)]
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +77,44 @@ def test_the_command_compares_and_resumes(compared, capsys):
     folder, first = compared
     assert main([*COMPARE, "--run-dir", str(folder)]) == 0
     assert capsys.readouterr().out == first, "nothing is searched again"
-    page = (folder / "compare.html").read_text()
-    rows = {row.split(" | ")[0].strip("| "): row for row in first.splitlines() if row.startswith("| ")}
-    assert set(rows) >= set(MEANING)
-    for name in MEANING:
-        assert name in page
+    found = rows(first)
+    assert set(found) >= set(MEANING)
 
     def cells(name):
-        return float(rows[name].split(" | ")[1].split(" ")[0])
+        return float(found[name].split(" | ")[1].split(" ")[0])
 
+    def game_frames(name):
+        return int(found[name].rsplit(" | ", 1)[1].strip(" |").replace(",", ""))
+
+    assert all(10_000 < game_frames(name) <= 20_000 for name in MEANING)
     assert cells(OURS) > cells("restarts")
     assert cells(OURS) > cells(BY_REPLAY)
+
+
+def test_an_earlier_longer_comparison_changes_nothing(compared, tmp_path, capsys):
+    """What a smaller budget finds is read from the longer run, at the same batch as if it had ended there."""
+    shorter = ["compare", "two-mazes", "--game-frames", "7001", "--seeds", "2"]
+    assert main([*shorter, "--run-dir", str(tmp_path / "alone")]) == 0
+    alone = capsys.readouterr().out
+    assert main([*shorter, "--run-dir", str(shutil.copytree(compared[0], tmp_path / "longer"))]) == 0
+    assert rows(capsys.readouterr().out) == rows(alone)
+
+
+def test_an_interrupted_comparison_goes_on(compared, tmp_path, capsys):
+    command = [sys.executable, "-m", "goexplore", *COMPARE, "--run-dir", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    for said in process.stderr:
+        if said.startswith("restarts"):
+            break
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    assert main([*COMPARE, "--run-dir", str(tmp_path)]) == 0
+    assert rows(capsys.readouterr().out) == rows(compared[1])
+
+
+def test_few_runs_are_no_proof(compared):
+    assert "over 2 they have the true mean in them about 51 % of the time" in compared[1]
 
 
 @pytest.mark.parametrize("width", [320, 1600])

@@ -10,7 +10,7 @@ import tyro
 
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._explore import parse_count
-from goexplore.cli._progress import tell, thousands
+from goexplore.cli._progress import tell
 from goexplore.comparison import BY_REPLAY, OURS, by_replay, up_to, variants
 from goexplore.config import SearchConfig
 from goexplore.directories import is_started
@@ -18,7 +18,7 @@ from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError
 from goexplore.files import require_writable
 from goexplore.presets import preset
-from goexplore.report import comparison_columns, comparison_rows, write_comparison
+from goexplore.report import comparison_note, comparison_table, write_comparison
 from goexplore.running import Limits, explore
 
 
@@ -30,7 +30,7 @@ class _Arguments:
     """A preset or a game, as for `goexplore explore`."""
     game_frames: str = "2M"
     """Of each run."""
-    seeds: int = 3
+    seeds: int = 5
     """Runs of each variant."""
     run_dir: Path | None = None
     """Folder for the runs and the page. Default: runs/compare-TARGET. What is there already is resumed."""
@@ -56,16 +56,16 @@ def run_compare(arguments: list[str]) -> int:
             if metrics is None:
                 tell("continue with the same command")
                 return 130
-            found.setdefault(name, []).append(metrics)
-    found[BY_REPLAY] = [by_replay(metrics, game_frames) for metrics in found[OURS]]
-    write_comparison(f"{chosen.target} beside its baselines", base, found, page)
-    columns = comparison_columns(base)
-    print(f"after {thousands(game_frames)} game frames, means over {chosen.seeds} runs with 95 % intervals:")
-    print(f"| variant | {' | '.join(columns.values())} |")
-    print(f"|---|{'---:|' * len(columns)}")
-    for name, estimates in comparison_rows(found, list(columns)).items():
-        cells = (each.text() for each in estimates)
-        print(f"| {name} | {' | '.join(cells)} |")
+            found.setdefault(name, []).append(up_to(metrics, game_frames))
+            if name == OURS:
+                found.setdefault(BY_REPLAY, []).append(by_replay(metrics, game_frames))
+    write_comparison(f"{chosen.target} beside its baselines", base, found, game_frames, page)
+    print(comparison_note(game_frames, chosen.seeds))
+    heads, rows = comparison_table(base, found)
+    print(f"| {' | '.join(heads)} |")
+    print(f"|---|{'---:|' * (len(heads) - 1)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
     print(f"{page}: open it in a browser")
     return 0
 
@@ -83,5 +83,6 @@ def _explore(
         workers=chosen.workers,
         engine=chosen.engine,
         resume=is_started(path),
+        metrics_of_every_batch=True,  # or what is read at the budget would depend on the machine's speed
     )
-    return None if outcome.interrupted else up_to(outcome.run.read_metrics(), game_frames)
+    return None if outcome.interrupted else outcome.run.read_metrics()

@@ -5,7 +5,7 @@ from goexplore.evaluation._episodes import Episode, EpisodeInPlay, EvaluationCon
 from goexplore.evaluation._players import OpenLoopPlayer, Player, PolicyPlayer, RandomPlayer
 from goexplore.evaluation._protocol import Evaluation, MakePlayer, describe, digest, evaluate
 from goexplore.evaluation._records import read_episodes, write_episodes
-from goexplore.evaluation._statistics import Estimate, mean_with_interval, share_with_interval
+from goexplore.evaluation._statistics import Estimate, caution, mean_with_interval, share_with_interval
 from goexplore.evaluation._table import check_table, write_table
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "PolicyPlayer",
     "RandomPlayer",
     "candidates",
+    "caution",
     "check_table",
     "choose",
     "describe",

@@ -22,7 +22,23 @@ class Estimate(NamedTuple):
     def text(self, digits: int = 1, *, percent: bool = False) -> str:
         """Return the number with its interval, for people to read."""
         value, low, high = (f"{each:,.{digits}{'%' if percent else 'f'}}" for each in self)
-        return value if isnan(self.low) else f"{value} (95 %: {low} to {high})"
+        if isnan(self.low):
+            return value
+        return f"{value} (no spread)" if self.low == self.high else f"{value} (95 %: {low} to {high})"
+
+
+_COVERAGE = {2: 51, 3: 74, 4: 79, 5: 83, 7: 88, 10: 90}
+"""How often, in per cent, an interval over so few normally distributed values has their mean in it."""
+
+
+def caution(values: int) -> str:
+    """Return what has to be said beside an interval over few values: nothing if there are more than ten."""
+    known = max((count for count in _COVERAGE if count <= values), default=None)
+    if known is None or values > max(_COVERAGE):
+        return ""
+    return (
+        f" (too narrow: over {values} they have the true mean in them about {_COVERAGE[known]} % of the time)"
+    )
 
 
 def mean_with_interval(values: Sequence[float]) -> Estimate:

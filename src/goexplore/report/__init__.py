@@ -1,6 +1,6 @@
 """Looking at what was found: videos, maps, curves, and the page that shows them all."""
 
-from goexplore.report._comparison import comparison_columns, comparison_rows, write_comparison
+from goexplore.report._comparison import comparison_note, comparison_table, write_comparison
 from goexplore.report._looking import COLOURINGS, MEANING, Colouring, Looking
 from goexplore.report._map import LevelMap, draw_levels, draw_poster, has_map
 from goexplore.report._page import write_report
@@ -16,8 +16,8 @@ __all__ = [
     "Looking",
     "Moment",
     "check_video",
-    "comparison_columns",
-    "comparison_rows",
+    "comparison_note",
+    "comparison_table",
     "draw_levels",
     "draw_poster",
     "draw_training",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from statistics import fmean
 
 from goexplore.comparison import MEANING
 from goexplore.config import SearchConfig
 from goexplore.envs import facts
-from goexplore.evaluation import Estimate, mean_with_interval
+from goexplore.evaluation import caution, mean_with_interval
 from goexplore.report._curves import Curve, Group
 from goexplore.report._html import table
 from goexplore.report._page import write_page
@@ -18,17 +19,33 @@ from goexplore.report._sections import curves_section
 _COLUMNS = {"rooms": "rooms", "level": "highest level", "cells": "cells", "max_score": "best search score"}
 
 
-def comparison_rows(
-    found: Mapping[str, Sequence[Curve]], columns: Sequence[str]
-) -> dict[str, list[Estimate]]:
-    """Return what each variant had at the end: means over runs with their pivotal intervals."""
-    return {
-        name: [mean_with_interval([curve[-1][column] for curve in curves]) for column in columns]
+def comparison_note(game_frames: int, runs: int) -> str:
+    """Return what a comparison's numbers are."""
+    if runs == 1:
+        return f"one run of each, at the end of the last batch within {game_frames:,} game frames"
+    return (
+        f"means over {runs} runs, at the end of the last batch within {game_frames:,} game frames; "
+        f"95 % pivotal bootstrap intervals over runs{caution(runs)}"
+    )
+
+
+def comparison_table(
+    config: SearchConfig, found: Mapping[str, Sequence[Curve]]
+) -> tuple[list[str], list[list[str]]]:
+    """Return heads and rows: what each variant had at the end, and the game frames that took."""
+    columns = _columns(config)
+    rows = [
+        [
+            name,
+            *(mean_with_interval([curve[-1][column] for curve in curves]).text() for column in columns),
+            f"{fmean(curve[-1]['game_frames'] for curve in curves):,.0f}",
+        ]
         for name, curves in found.items()
-    }
+    ]
+    return ["variant", *columns.values(), "game frames"], rows
 
 
-def comparison_columns(config: SearchConfig) -> dict[str, str]:
+def _columns(config: SearchConfig) -> dict[str, str]:
     """Return what is compared in a game, and its names."""
     game = facts(config.env.name)
     left_out = {"rooms"} if game.room_address is None else set()
@@ -37,31 +54,32 @@ def comparison_columns(config: SearchConfig) -> dict[str, str]:
 
 
 def write_comparison(
-    title: str, config: SearchConfig, found: Mapping[str, Sequence[Curve]], file: Path
+    title: str, config: SearchConfig, found: Mapping[str, Sequence[Curve]], game_frames: int, file: Path
 ) -> None:
     """Write the page."""
-    columns = comparison_columns(config)
+    columns = _columns(config)
     groups = [
         Group(
-            name=name, curves=curves, paper=None, has_rooms="rooms" in columns, has_levels="level" in columns
+            name=name,
+            # To the end of the budget: nothing was found after the last batch within it.
+            curves=[[*curve, {**curve[-1], "game_frames": game_frames}] for curve in curves],
+            paper=None,
+            has_rooms="rooms" in columns,
+            has_levels="level" in columns,
         )
         for name, curves in found.items()
     ]
-    rows = [
-        [escape(name), escape(MEANING[name]), *(each.text() for each in estimates)]
-        for name, estimates in comparison_rows(found, list(columns)).items()
-    ]
-    heads = ["variant", "what it is", *columns.values()]
-    runs = max(len(curves) for curves in found.values())
-    note = (
-        f'<p class="note">Means over {runs} {"run" if runs == 1 else "runs"} at the end of the budget, with '
-        "95 % pivotal bootstrap intervals over runs.</p>"
-    )
+    heads, rows = comparison_table(config, found)
+    heads.insert(1, "what it is")
+    for row in rows:
+        row.insert(1, MEANING[row[0]])
+    note = f'<p class="note">{escape(comparison_note(game_frames, len(next(iter(found.values())))))}.</p>'
+    shown = [[escape(cell) for cell in row] for row in rows]
     write_page(
         title,
         [
             ("curves", "Curves", curves_section(groups, list(columns))),
-            ("table", "At equal game frames", note + table(heads, rows, numbers=range(2, len(heads)))),
+            ("table", "At equal game frames", note + table(heads, shown, numbers=range(2, len(heads)))),
         ],
         file,
     )

@@ -27,6 +27,9 @@ PANELS = {
     "memory_bytes": "memory, MB",
 }
 
+_START = {"cells": 1, "rooms": 1, "level": 0, "max_score": 0}
+"""What every search has before its first game frame."""
+
 Curve = Sequence[dict[str, Any]]
 """Metrics of a run, in order."""
 
@@ -75,8 +78,9 @@ def band(curves: Sequence[Curve], column: str) -> Band:
     grid = np.linspace(0, max(ends), _POINTS)
     values = np.full((len(curves), _POINTS), np.nan)
     for row, curve, end in zip(values, curves, ends, strict=True):
+        start = _START.get(column, curve[0][column])
         frames = np.array([0, *(point["game_frames"] for point in curve)], np.float64)
-        found = np.array([curve[0][column], *(point[column] for point in curve)], np.float64)
+        found = np.array([start, *(point[column] for point in curve)], np.float64)
         row[grid <= end] = np.interp(grid[grid <= end], frames, found)
     mean = np.nanmean(values, axis=0)
     low, high = mean.copy(), mean.copy()
