@@ -42,7 +42,7 @@ MILESTONES = {
         60,
         1,
         ["--until-score", "400", "--take", "different", "--count", "10"],
-        ["--until-success", "0.9", "--held", "20M"],
+        ["--until-success", "0.7", "--held", "20M"],
     ),
     "sword": Milestone(
         2500,
