@@ -55,8 +55,8 @@ def test_a_run_that_has_not_begun_does_not_hide_the_others():
 
 def test_runs_that_agree_have_no_band():
     found = band([curve((100, 7))] * 3, "cells")
-    assert np.array_equal(found.low, found.mean)
-    assert np.array_equal(found.high, found.mean)
+    assert np.allclose(found.low, found.mean)
+    assert np.allclose(found.high, found.mean)
 
 
 def test_plots_take_their_colours_from_the_page_and_their_names_from_themselves():
