@@ -23,6 +23,10 @@ SHARPNESS = "2"
 EVALUATION_SEED = "1000"
 
 
+AFTER_DEATH = ["--rollout.after-death", "0.5"]
+"""A skull that kills is gone after that: who has not learnt in such a room waits for it for ever."""
+
+
 class Milestone(NamedTuple):
     """What is to be learnt, from what, and for how long at most."""
 
@@ -42,14 +46,14 @@ MILESTONES = {
         60,
         1,
         ["--until-score", "400", "--take", "different", "--count", "10"],
-        ["--until-success", "0.7", "--held", "20M"],
+        [*AFTER_DEATH, "--until-success", "0.7", "--held", "20M"],
     ),
     "sword": Milestone(
         2500,
         150,
         1,
         ["--until-score", "2500", "--max-training-frames", "530", "--take", "different", "--count", "5"],
-        ["--until-success", "0.9", "--held", "50M"],
+        [*AFTER_DEATH, "--until-success", "0.5", "--held", "50M"],
     ),
 }
 

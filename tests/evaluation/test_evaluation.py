@@ -22,7 +22,7 @@ from goexplore.evaluation import (
     PolicyPlayer,
     RandomPlayer,
     evaluate,
-    play_repetition,
+    play_episodes,
 )
 from goexplore.robustify import About, EyesConfig, NetworkConfig, load_policy, save_policy
 
@@ -97,20 +97,20 @@ def test_the_score_is_the_mean_of_the_means():
 
 def test_an_episode_ends_at_the_cap():
     config = EvaluationConfig(repetitions=1, max_game_frames=100)
-    episodes = play_repetition(Scripted(MazesConfig(), b""), config, "ale", 0)
+    episodes = play_episodes(Scripted(MazesConfig(), b""), config, "ale", 0, range(31))
     assert all(each.capped and each.game_frames == 100 for each in episodes)
 
 
 def test_or_when_the_game_is_over():
     config = EvaluationConfig(repetitions=1, max_game_frames=None)
-    episodes = play_repetition(Scripted(MazesConfig(), b""), config, "ale", 0)
+    episodes = play_episodes(Scripted(MazesConfig(), b""), config, "ale", 0, range(31))
     assert not any(each.capped for each in episodes)
     assert {each.game_frames for each in episodes} == {400}
 
 
 def test_or_at_a_score():
     config = EvaluationConfig(repetitions=1, until_score=100.0, stickiness=0.0)
-    episodes = play_repetition(blind(), config, "ale", 0)
+    episodes = play_episodes(blind(), config, "ale", 0, range(31))
     assert {each.score for each in episodes} == {100.0}
     assert {each.game_frames - each.no_ops for each in episodes} == {22}
 
@@ -118,7 +118,9 @@ def test_or_at_a_score():
 def test_lives_and_rooms_are_counted():
     """Right, off the ledge of Montezuma's Revenge, again and again."""
     player = Scripted(AtariConfig(game="montezuma_revenge"), bytes([3]) * 2000)
-    episodes = play_repetition(player, EvaluationConfig(repetitions=1, max_game_frames=6000), "native", 0)
+    episodes = play_episodes(
+        player, EvaluationConfig(repetitions=1, max_game_frames=6000), "native", 0, range(31)
+    )
     assert all(each.lives_lost == 6 for each in episodes), "five to spare, and the last one"
     assert all(each.score == each.first_life_score == 0 for each in episodes)
     assert {(each.level, each.rooms) for each in episodes} == {(0, 1)}
@@ -149,13 +151,57 @@ def test_where_the_native_engine_cannot_go_on_ale_py_does(monkeypatch):
     """After nine minutes of doing nothing, Montezuma's Revenge has a frame that does not end in time."""
     config = EvaluationConfig(repetitions=1, max_game_frames=60)
     player = Scripted(AtariConfig(game="montezuma_revenge"), bytes([3, 4, 3]))
-    expected = play_repetition(player, config, "ale", 0)
+    expected = play_episodes(player, config, "ale", 0, range(3))
 
     def refuse(self, action):
         raise EngineError("a frame without an end")
 
     monkeypatch.setattr(NativeAtariEnv, "step", refuse)
-    assert play_repetition(player, config, "native", 0) == expected
+    assert play_episodes(player, config, "native", 0, range(3)) == expected
+
+
+def test_a_score_counter_that_rolls_over_costs_a_policy_nothing():
+    """The counter stands at 999,950, in digits of four bits, when the key is taken."""
+    key = find_demonstration("montezuma-first-key-00")
+    config = EvaluationConfig(repetitions=1, stickiness=0.0)
+    episode = EpisodeInPlay(Scripted(key.env, key.actions), config, "ale", no_ops=0, repetition=0)
+    ale = episode.game.env._ale
+    for address, digits in zip(range(0x13, 0x16), (0x99, 0x99, 0x50), strict=True):
+        ale.setRAM(address, digits)  # a jump that ale-py takes for points
+    for action in key.actions:
+        episode.step(action)
+    assert ale.getRAM()[0x13:0x16].tolist() == [0, 0, 0x50], "it rolled over"
+    assert episode.record().score == 999_950 + 100
+
+
+class TestMistakes:
+    def test_a_policy_for_another_game(self, policy):
+        loaded, about = load_policy(policy)
+        other = dataclasses.replace(about, env=AtariConfig(game="pitfall"))
+        save_policy(loaded, other, policy)
+        with pytest.raises(PolicyError, match="made for another game"):
+            evaluate(functools.partial(PolicyPlayer, policy), ONCE)
+
+    @pytest.mark.parametrize("sharpness", [0.0, -1.0, float("nan"), float("inf")])
+    def test_a_sharpness_that_is_none(self, policy, sharpness):
+        with pytest.raises(ConfigError, match="sharpness"):
+            PolicyPlayer(policy, sharpness=sharpness)
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"until_score": float("nan")},
+            {"max_game_frames": 30},
+            {"stickiness": 1.0},
+            {"repetitions": 0},
+            {"seed": -1},
+            {"seed": 2**63},
+        ],
+    )
+    def test_settings_that_make_no_sense(self, settings):
+        (name,) = settings
+        with pytest.raises(ConfigError, match=name.replace("_", "-")):
+            EvaluationConfig(**settings)
 
 
 class TestSameEveryTime:
@@ -230,17 +276,16 @@ class TestPolicyFile:
             load_policy(tmp_path / "wrong.safetensors")
 
 
-@pytest.mark.parametrize("settings", [{"repetitions": 0}, {"stickiness": 1.0}, {"seed": -1}])
-def test_impossible_settings_are_refused(settings):
-    with pytest.raises(ConfigError):
-        EvaluationConfig(**settings)
-
-
 class TestCommand:
+    @pytest.fixture(autouse=True)
+    def elsewhere(self, tmp_path, monkeypatch):
+        """Evaluations of what is no training are kept in the working directory."""
+        monkeypatch.chdir(tmp_path)
+
     def test_a_policy(self, policy, capsys):
         assert main(["evaluate", str(policy), "--repetitions", "1", "--until-score", "200"]) == 0
         said = capsys.readouterr().out
-        assert "31 episodes with sticky actions 0.25" in said
+        assert "31 episodes: sticky actions 0.25, each number of no-ops from 0 to 30 1 x" in said
         assert "0.0% (95 %: 0.0% to 11.0%) of episodes and 0.0%" in said
 
     def test_a_demonstration(self, tmp_path, capsys):
@@ -248,6 +293,10 @@ class TestCommand:
         write_demonstration(demonstrate(), file)
         assert main(["evaluate", str(file), "--repetitions", "1"]) == 0
         assert "open loop" in capsys.readouterr().out
+
+    def test_chance_in_a_preset_s_game(self, capsys):
+        assert main(["evaluate", "random:two-mazes", "--repetitions", "1"]) == 0
+        assert "each as likely as the others" in capsys.readouterr().out
 
     def test_chance(self, capsys):
         arguments = ["random:ALE/MontezumaRevenge-v5", "--repetitions", "1", "--max-game-frames", "400"]

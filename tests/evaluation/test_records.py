@@ -10,6 +10,7 @@ import time
 import pandas
 import pytest
 
+from goexplore.cli._policies import find_policy
 from goexplore.config import MazesConfig
 from goexplore.errors import EvaluationError
 from goexplore.evaluation import (
@@ -18,11 +19,15 @@ from goexplore.evaluation import (
     Evaluation,
     EvaluationConfig,
     OpenLoopPlayer,
+    PolicyPlayer,
     RandomPlayer,
     candidates,
     choose,
+    describe,
     evaluate,
     read_episodes,
+    whole_repetitions,
+    write_episodes,
 )
 from goexplore.evaluation import _protocol as protocol
 
@@ -48,20 +53,33 @@ def test_an_interrupted_evaluation_goes_on(tmp_path, monkeypatch):
     whole = evaluate(MAKE, CONFIG)
     played = []
 
-    def stop_in_the_second(player, config, engine, repetition):
-        if len(played) == 1:
+    def stop_in_the_second(player, config, engine, repetition, no_ops):
+        if len(played) == 5:
             raise KeyboardInterrupt
         played.append(repetition)
-        return play(player, config, engine, repetition)
+        return play(player, config, engine, repetition, no_ops)
 
-    play = protocol.play_repetition
-    monkeypatch.setattr(protocol, "play_repetition", stop_in_the_second)
+    play = protocol.play_episodes
+    monkeypatch.setattr(protocol, "play_episodes", stop_in_the_second)
     with pytest.raises(KeyboardInterrupt):
         evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
-    monkeypatch.setattr(protocol, "play_repetition", play)
+    monkeypatch.setattr(protocol, "play_episodes", play)
+    kept = read_episodes(tmp_path / "e.parquet")[0]
+    assert len(kept) == 31 + 8, "what was played side by side with the interrupted ones is not lost"
+    assert whole_repetitions(kept) == whole.episodes[:31], "a part of a repetition is no result"
     done = []
     assert evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet", progress=done.append) == whole
-    assert done == [1, 2, 3], "the first one was there"
+    assert done[:2] == [39, 47]
+    assert done[-1] == 93
+
+
+def test_a_policy_s_evaluation_that_was_killed_goes_on_with_any_number_of_workers(tmp_path):
+    make = functools.partial(PolicyPlayer, find_policy("montezuma-first-key"))
+    config = EvaluationConfig(repetitions=1, until_score=100.0, max_game_frames=400)
+    whole = evaluate(make, config)
+    part = [each for each in whole.episodes if 8 <= each.no_ops < 16]
+    write_episodes(tmp_path / "e.parquet", part, describe(make(), config))
+    assert evaluate(make, config, file=tmp_path / "e.parquet", workers=2) == whole
 
 
 def test_ctrl_c_stops_workers_at_once(tmp_path):

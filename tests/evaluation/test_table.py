@@ -25,19 +25,33 @@ def found():
 
 
 def test_markdown(found, tmp_path):
-    write_table(tmp_path / "t.md", found, found)
-    head, rule, good, chance, mean = (tmp_path / "t.md").read_text().splitlines()
-    assert head.startswith("| policy | episodes | policy score | 95 % interval |")
-    assert rule.count("---:") == 5
-    assert good == "| good_one | 31 | 200.0 | 200.0 to 200.0 | 100.0 % (200 points) | 89.0 to 100.0 |"
-    assert chance.startswith("| chance | 31 | ")
-    assert mean.startswith("| mean of 2 | 62 | ")
+    write_table(tmp_path / "t.md", found, found, sharpness=2.0)
+    head, rule, good, chance, mean, nothing, note = (tmp_path / "t.md").read_text().splitlines()
+    assert head.startswith("| policy | episodes | cut | policy score | 95 % interval |")
+    assert rule.count("---:") == 6
+    assert good == "| good_one | 31 | 0 | 200.0 | 200.0 to 200.0 | 100.0% | 89.0% to 100.0% |"
+    assert chance.startswith("| chance | 31 | 0 | ")
+    assert mean.startswith("| mean of 2 | 62 | 0 | ")
+    assert mean.endswith("| 50.0% | 0.0% to 100.0% |")
+    assert not nothing
+    assert note.startswith(
+        "sticky actions 0, each number of no-ops from 0 to 30 1 x, cut after 400,000 game frames, ended at "
+        "200 points, policies' logits x 2, seed 0"
+    )
+    assert "over 2 trainings (too narrow: over 2" in note
+
+
+def test_cut_episodes_are_counted(tmp_path):
+    config = EvaluationConfig(repetitions=1, max_game_frames=40)
+    found = {"chance": evaluate(functools.partial(RandomPlayer, MazesConfig()), config)}
+    write_table(tmp_path / "t.md", found, [], sharpness=1.0)
+    assert "| chance | 31 | 31 |" in (tmp_path / "t.md").read_text()
 
 
 def test_latex(found, tmp_path):
-    write_table(tmp_path / "t.tex", found, found)
+    write_table(tmp_path / "t.tex", found, found, sharpness=1.0)
     text = (tmp_path / "t.tex").read_text()
-    assert r"good\_one & 31 & 200.0 & 200.0 to 200.0 & 100.0 \% (200 points) & 89.0 to 100.0 \\" in text
+    assert r"good\_one & 31 & 0 & 200.0 & 200.0 to 200.0 & 100.0\% & 89.0\% to 100.0\% \\" in text
     if shutil.which("pdflatex"):
         page = rf"\documentclass{{article}}\begin{{document}}{text}\end{{document}}"
         (tmp_path / "page.tex").write_text(page)
@@ -45,12 +59,12 @@ def test_latex(found, tmp_path):
 
 
 def test_only_policies_are_averaged(found, tmp_path):
-    write_table(tmp_path / "t.md", found, ["good_one"])
-    assert len((tmp_path / "t.md").read_text().splitlines()) == 4, "head, rule, two rows, no mean"
+    write_table(tmp_path / "t.md", found, ["good_one"], sharpness=1.0)
+    assert "mean" not in (tmp_path / "t.md").read_text()
 
 
 def test_other_formats_are_refused_before_the_work(tmp_path, capsys, found):
     with pytest.raises(ConfigError, match=r"\.md or \.tex"):
-        write_table(tmp_path / "t.doc", found, found)
+        write_table(tmp_path / "t.doc", found, found, sharpness=1.0)
     assert main(["evaluate", "random:ALE/Pong-v5", "--table", str(tmp_path / "t.doc")]) == 2
     assert not capsys.readouterr().out

@@ -26,14 +26,14 @@ def page(montezuma, tmp_path_factory):
 
 def test_plots_map_and_videos_are_there(opened, page):
     tab = opened(page)
-    assert tab.locator(".plots svg").count() == 6
+    assert tab.locator("#curves svg").count() == 6
     assert tab.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
     videos = tab.evaluate(
         "[...document.querySelectorAll('video')].map(video => [video.videoWidth, video.duration])"
     )
     assert videos
     assert all(width == 280 and duration > 0.5 for width, duration in videos)
-    assert tab.locator("nav a").count() == tab.locator("section").count() == 7
+    assert tab.locator("nav a").count() == tab.locator("section").count() == 8
     assert "5 of 9 entries" in tab.locator("#verification").inner_text()
     assert "no mismatch" in tab.locator("#verification .good").inner_text()
     assert "montezuma-2021" in tab.locator(".legend").inner_text()

@@ -1,13 +1,15 @@
 """Trainings and policies on the page."""
 
 import functools
+import shutil
 from html import unescape
+from pathlib import Path
 
 import pytest
 
 from goexplore import find_demonstration
 from goexplore.cli import main
-from goexplore.evaluation import EvaluationConfig, PolicyPlayer, evaluate
+from goexplore.evaluation import EvaluationConfig, PolicyPlayer, evaluate, read_episodes
 from goexplore.report import write_report
 from goexplore.report._paper import paper_policies
 from goexplore.robustify import TrainingDirectory, TrainingLimits, robustify
@@ -62,24 +64,51 @@ def test_others_unfold_in_a_browser(opened, tmp_path):
     robustify([find_demonstration("montezuma-first-key-00")], SMALL, run_dir=tmp_path / "run", limits=limits)
     write_report([tmp_path / "run"], tmp_path / "page.html", videos=0)
     tab = opened(tmp_path / "page.html")
-    row = tab.get_by_text("Human expert")
+    assert tab.locator("#others svg text", has_text="Human expert").is_visible()
+    row = tab.locator("#others td", has_text="Human expert")
     assert not row.is_visible()
-    tab.get_by_text("Others' policy scores").click()
+    tab.get_by_text("All numbers").click()
     assert row.is_visible()
 
 
 def test_tests_of_a_choice_are_no_results(tmp_path, capsys):
     train(tmp_path / "run", updates=3, keep_every=FRAMES)
-    arguments = ["--choose", "2", "--repetitions", "1", "--max-game-frames", "40"]
-    assert main(["evaluate", str(tmp_path / "run"), *arguments]) == 0
+    arguments = ["evaluate", str(tmp_path / "run"), "--repetitions", "1", "--max-game-frames", "40"]
+    assert main([*arguments, "--choose", "2"]) == 0
     said = capsys.readouterr().out
     assert "the best of 2 tested" in said
-    assert "re-test with fresh seeds: 31 episodes" in said
+    assert "re-test with fresh seeds:\n  31 episodes" in said
     run = TrainingDirectory.open(tmp_path / "run")
     assert run.policy() == run.chosen_policy
-    assert len(list((tmp_path / "run" / "evaluations").glob("*.parquet"))) == 1
+    results = tmp_path / "run" / "evaluations"
+    assert len(list(results.glob("*.parquet"))) == 1
+    assert main(arguments) == 0
+    assert len(list(results.glob("*.parquet"))) == 1, "the chosen policy's evaluation is its re-test"
+    (retest,), tests = results.glob("*.parquet"), (results / "tests").glob("*.parquet")
+    played = read_episodes(retest)[0]
+    assert all(read_episodes(test)[0] != played for test in tests)
     write_report([tmp_path / "run"], tmp_path / "page.html", videos=0)
     assert text(tmp_path / "page.html").count("<td>whole games</td>") == 1
+
+
+def test_one_training_is_not_taken_for_several(training, tmp_path, capsys):
+    one, other = (Path(shutil.copytree(training, tmp_path / name)) for name in ("one", "other"))
+    limits = ["--repetitions", "1", "--max-game-frames", "40", "--until-score", "200"]
+    policies = [
+        str(one),
+        str(one / "policies" / sorted(file.name for file in (one / "policies").iterdir())[0]),
+    ]
+    assert main(["evaluate", *policies, *limits]) == 0
+    said = capsys.readouterr()
+    assert "mean over" not in said.out
+    assert "several policies of one training" in said.err
+    assert main(["evaluate", str(one), str(other), *limits]) == 0
+    assert "mean over 2 trainings" in capsys.readouterr().out
+    assert main(["evaluate", str(one), *limits, "--seed", "1"]) == 0
+    write_report([one], tmp_path / "page.html", videos=0)
+    assert "intervals over trainings" not in text(tmp_path / "page.html")
+    write_report([one, other], tmp_path / "page.html", videos=0)
+    assert "2 trainings, sharpness 1, until 200 points" in text(tmp_path / "page.html")
 
 
 def test_searches_and_trainings_share_a_page(training, tmp_path):
@@ -99,9 +128,12 @@ def test_a_training_of_another_game_does_not(training, tmp_path, capsys):
 
 def test_the_paper_s_table_is_there_with_its_source():
     others = paper_policies("montezuma_revenge")
-    assert others.rows[0] == ("Go-Explore (best)", "reinforcement learning", 18_003_200)
-    assert ("Human expert", "human", 34_900) in others.rows
     assert len(others.rows) == 35
     assert "1901.10995" in others.source
-    assert ("TDC+CMC", "imitation", 76_813) in paper_policies("pitfall").rows
+    rows = {each.algorithm: each for each in others.rows}
+    assert rows["Human expert"].score == 34_900
+    assert rows["RND"].source == "Burda et al. 2018"
+    assert rows["Go-Explore (best)"].statistic == "best episode"
+    assert rows["Go-Explore"].game_frames == 4.35e9
+    assert {each.algorithm: each.score for each in paper_policies("pitfall").rows}["TDC+CMC"] == 76_813
     assert not paper_policies("pong").rows

@@ -145,8 +145,8 @@ class TestLives:
     def books(self):
         return Library([find_demonstration("montezuma-first-key-00")], EyesConfig(), "native")
 
-    def die(self, player):
-        player.begin(Start(0, 0))
+    def die(self, player, point=0):
+        player.begin(Start(0, point))
         moved = play(player, [3] * 40 + [0] * 200)
         assert moved[-1].ended
         return moved
@@ -169,6 +169,12 @@ class TestLives:
         player.begin(Start(0, 30))
         assert player._game.lives == lives
         assert player.result() is None, "it says nothing about a starting point"
+
+    def test_but_not_where_the_start_has_not_been_learnt(self, books):
+        player = rollout(dataclasses.replace(STILL, lag=10_000, after_death=1.0), books)
+        self.die(player, point=1)
+        player.begin(Start(0, 30))
+        assert player.result() is not None
 
     def test_but_not_without_being_asked_to(self, books):
         player = rollout(dataclasses.replace(STILL, lag=10_000), books)

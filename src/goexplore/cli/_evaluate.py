@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,6 @@ import tyro
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._policies import find_policy, require_torch
 from goexplore.cli._progress import tell, thousands
-from goexplore.config import AtariConfig
 from goexplore.demos import find_demonstration
 from goexplore.directories import is_training
 from goexplore.engines import EngineWish
@@ -27,18 +27,21 @@ from goexplore.evaluation import (
     PolicyPlayer,
     RandomPlayer,
     candidates,
+    caution,
     check_table,
     choose,
     describe,
     digest,
     evaluate,
     mean_with_interval,
+    protocol_note,
     write_table,
 )
 from goexplore.files import file_sha256, is_folder, output_errors
+from goexplore.presets import preset
 
-_RETEST_SEEDS = 1_000_000
-"""How far the seed of a re-test is from that of the test."""
+_TEST_SEEDS = 1_000_000
+"""How far the seed of tests by which a policy is chosen is from that of its re-test, and of any result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +52,7 @@ class _Arguments:
     """
 
     sources: tyro.conf.Positional[tuple[str, ...]]
-    """Trainings, policies, samples, demonstrations (played open loop), or random:GAME."""
+    """Trainings, policies, samples, demonstrations (played open loop), or random: and a preset or game."""
     config: Annotated[EvaluationConfig, tyro.conf.arg(name="")] = field(default_factory=EvaluationConfig)
     choose: int | None = None
     """Of a training: test so many of its policies (the paper: 10 to 50), and report a re-test of the best."""
@@ -75,13 +78,43 @@ def run_evaluate(arguments: list[str]) -> int:
     if chosen.table is not None:
         check_table(chosen.table)
     found = {source: _evaluate(source, chosen) for source in chosen.sources}
-    policies = [source for source in found if find_policy(source) is not None]  # the only ones to average
+    averaged = _averaged(chosen.sources)
     if chosen.table is not None:
-        write_table(chosen.table, found, policies)
-    if len(policies) > 1:
-        over_runs = mean_with_interval([found[source].score for source in policies])
-        print(f"all {len(policies)}: policy score {over_runs.text()}, interval over policies, not episodes")
+        write_table(chosen.table, found, averaged, sharpness=chosen.sharpness)
+    if averaged:
+        _report_mean([found[source] for source in averaged])
     return 0
+
+
+def _averaged(sources: Sequence[str]) -> list[str]:
+    """Return the policies that a mean tells something of: of one game, each of another training."""
+    files = {source: file for source in sources if (file := find_policy(source)) is not None}
+    if len(files) < 2:
+        return []
+    from goexplore.robustify import load_policy
+
+    if len({load_policy(file)[1].env.name for file in files.values()}) > 1:
+        tell("several games: no mean over policies")
+        return []
+    if len({_training(file) for file in files.values()}) < len(files):
+        tell("several policies of one training: no mean, for they are not independent of each other")
+        return []
+    return list(files)
+
+
+def _training(policy: Path) -> Path:
+    """Return the run directory that a policy lies in, or else the policy."""
+    return next((folder for folder in policy.resolve().parents if is_training(folder)), policy)
+
+
+def _report_mean(evaluations: Sequence[Evaluation]) -> None:
+    count, goal = len(evaluations), evaluations[0].config.until_score
+    score = mean_with_interval([each.score for each in evaluations])
+    print(f"mean over {count} trainings, intervals over trainings{caution(count)}:")
+    print(f"  policy score {score.text()}")
+    if goal is not None:
+        share = mean_with_interval([each.reached(goal).value for each in evaluations])
+        print(f"  {share.text(percent=True)} of episodes reach {goal:g} points")
 
 
 def _evaluate(source: str, chosen: _Arguments) -> Evaluation:
@@ -90,8 +123,8 @@ def _evaluate(source: str, chosen: _Arguments) -> Evaluation:
         return _choose(Path(source), folder, chosen)
     make, what = _player(source, folder, chosen)
     evaluation = _play(make, chosen.config, folder, chosen)
-    print(f"{what}: {_protocol(evaluation)}")
-    _report(evaluation)
+    print(f"{what}:")
+    _report(evaluation, chosen.sharpness)
     return evaluation
 
 
@@ -116,17 +149,17 @@ def _choose(run: Path, folder: Path, chosen: _Arguments) -> Evaluation:
         return _play(partial(PolicyPlayer, file, sharpness=chosen.sharpness), config, where, chosen)
 
     # Tests stand apart: the one that won is too good to be true, only its re-test is a result.
-    fresh = replace(chosen.config, seed=chosen.config.seed + _RETEST_SEEDS)
+    apart = replace(chosen.config, seed=chosen.config.seed + _TEST_SEEDS)
     choice = choose(
         drawn,
-        partial(test, config=chosen.config, where=folder / "tests"),
-        partial(test, config=fresh, where=folder),
+        partial(test, config=apart, where=folder / "tests"),
+        partial(test, config=chosen.config, where=folder),
     )
     with output_errors(training.chosen_policy):
         shutil.copyfile(choice.file, training.chosen_policy)
     print(f"{choice.file}: the best of {choice.tested} tested, kept as {training.chosen_policy}")
-    print(f"re-test with fresh seeds: {_protocol(choice.retest)}")
-    _report(choice.retest)
+    print("re-test with fresh seeds:")
+    _report(choice.retest, chosen.sharpness)
     return choice.retest
 
 
@@ -138,17 +171,13 @@ def _play(make: MakePlayer, config: EvaluationConfig, folder: Path, chosen: _Arg
         engine=chosen.engine,
         workers=chosen.workers,
         file=folder / f"{name}.parquet",
-        progress=lambda done: tell(f"{name}: {done} of {config.repetitions} repetitions"),
+        progress=lambda done: tell(f"{name}: {done} of {31 * config.repetitions} episodes"),
     )
 
 
-def _protocol(evaluation: Evaluation) -> str:
-    config = evaluation.config
-    return f"{len(evaluation.episodes)} episodes with sticky actions {config.stickiness:g} and 0 to 30 no-ops"
-
-
-def _report(evaluation: Evaluation) -> None:
+def _report(evaluation: Evaluation, sharpness: float) -> None:
     config, episodes = evaluation.config, evaluation.episodes
+    print(f"  {len(episodes)} episodes: {protocol_note(evaluation, sharpness)}")
     print(
         f"  policy score {evaluation.score_with_interval.text()}: mean of the means of 31 numbers of no-ops, "
         "interval over episodes"
@@ -167,7 +196,8 @@ def _report(evaluation: Evaluation) -> None:
 
 def _player(source: str, folder: Path, chosen: _Arguments) -> tuple[MakePlayer, str]:
     if source.startswith("random:"):
-        return partial(RandomPlayer, AtariConfig(game=source.removeprefix("random:"))), "random actions"
+        game = preset(source.removeprefix("random:")).env
+        return partial(RandomPlayer, game), "random actions, each as likely as the others"
     policy = find_policy(source)
     if policy is None:
         return partial(OpenLoopPlayer, find_demonstration(source)), f"{source}, open loop"

@@ -1,12 +1,19 @@
 """Evaluation: how well a policy plays the unmodified, stochastic game (paper section 2.3)."""
 
 from goexplore.evaluation._choice import Candidate, Choice, candidates, choose
-from goexplore.evaluation._episodes import Episode, EpisodeInPlay, EvaluationConfig, play_repetition
+from goexplore.evaluation._episodes import Episode, EpisodeInPlay, EvaluationConfig, play_episodes
 from goexplore.evaluation._players import OpenLoopPlayer, Player, PolicyPlayer, RandomPlayer
-from goexplore.evaluation._protocol import Evaluation, MakePlayer, describe, digest, evaluate
+from goexplore.evaluation._protocol import (
+    Evaluation,
+    MakePlayer,
+    describe,
+    digest,
+    evaluate,
+    whole_repetitions,
+)
 from goexplore.evaluation._records import read_episodes, write_episodes
 from goexplore.evaluation._statistics import Estimate, caution, mean_with_interval, share_with_interval
-from goexplore.evaluation._table import check_table, write_table
+from goexplore.evaluation._table import check_table, protocol_note, write_table
 
 __all__ = [
     "Candidate",
@@ -29,9 +36,11 @@ __all__ = [
     "digest",
     "evaluate",
     "mean_with_interval",
-    "play_repetition",
+    "play_episodes",
+    "protocol_note",
     "read_episodes",
     "share_with_interval",
+    "whole_repetitions",
     "write_episodes",
     "write_table",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ from goexplore.robustify._stochastic import MAX_NO_OPS, STICKINESS, Eyes, Stocha
 
 NO_OP_COUNTS = tuple(range(MAX_NO_OPS + 1))
 """Of the protocol: every number from 0 to 30 (paper section 2.3)."""
+PARTS = tuple(NO_OP_COUNTS[at : at + 8] for at in range(0, len(NO_OP_COUNTS), 8))
+"""Of a repetition: the episodes that are played side by side."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,7 @@ class EvaluationConfig:
     repetitions: int = 5
     """Episodes for each of the 31 numbers of no-ops (paper section 2.3)."""
     max_game_frames: int | None = 400_000
-    """Where an episode is cut (appendix A.9); None plays on."""
+    """Where an episode is cut (appendix A.9), at the end of a training frame; None plays on."""
     until_score: float | None = None
     """An episode ends as soon as it has this score. Scores are then no scores of the whole game."""
     stickiness: float = STICKINESS
@@ -33,13 +37,19 @@ class EvaluationConfig:
     """Seed of all draws."""
 
     def __post_init__(self) -> None:
-        for name, value in (("repetitions", self.repetitions), ("max-game-frames", self.max_game_frames)):
-            if value is not None and value < 1:
-                raise ConfigError(f"expected --{name} to be 1 or more, got {value}: change it")
+        if self.repetitions < 1:
+            raise ConfigError(f"expected --repetitions to be 1 or more, got {self.repetitions}: change it")
+        if self.max_game_frames is not None and self.max_game_frames <= MAX_NO_OPS:
+            raise ConfigError(
+                f"expected --max-game-frames above the {MAX_NO_OPS} no-ops, got {self.max_game_frames}: "
+                "change it"
+            )
+        if self.until_score is not None and not isfinite(self.until_score):
+            raise ConfigError(f"expected --until-score to be a number, got {self.until_score}: change it")
         if not 0 <= self.stickiness < 1:
             raise ConfigError(f"expected --stickiness from 0, below 1, got {self.stickiness}: change it")
-        if self.seed < 0:
-            raise ConfigError(f"expected --seed to be 0 or more, got {self.seed}: change it")
+        if not 0 <= self.seed < 2**63:
+            raise ConfigError(f"expected --seed from 0, below 2^63, got {self.seed}: change it")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,22 +139,24 @@ class EpisodeInPlay:
         )
 
 
-def play_repetition(
-    player: Player, config: EvaluationConfig, engine: Engine, repetition: int
+def play_episodes(
+    player: Player, config: EvaluationConfig, engine: Engine, repetition: int, no_ops: Sequence[int]
 ) -> list[Episode]:
-    """Play one episode for each number of no-ops, side by side.
+    """Play one episode for each of these numbers of no-ops, side by side.
 
-    What comes out depends on nothing but the arguments: repetitions may be played anywhere, in any order.
-    Where the native engine cannot go on, all is played again on ale-py, which gives the same until there.
+    What comes out depends on nothing but the arguments: they may be played anywhere, in any order. Where the
+    native engine cannot go on, all are played again on ale-py, which gives the same until there.
     """
     try:
-        return _play(player, config, engine, repetition)
+        return _play(player, config, engine, repetition, no_ops)
     except EngineError:
-        return _play(player, config, "ale", repetition)
+        return _play(player, config, "ale", repetition, no_ops)
 
 
-def _play(player: Player, config: EvaluationConfig, engine: Engine, repetition: int) -> list[Episode]:
-    episodes = [EpisodeInPlay(player, config, engine, no_ops, repetition) for no_ops in NO_OP_COUNTS]
+def _play(
+    player: Player, config: EvaluationConfig, engine: Engine, repetition: int, no_ops: Sequence[int]
+) -> list[Episode]:
+    episodes = [EpisodeInPlay(player, config, engine, count, repetition) for count in no_ops]
     player.begin(len(episodes))
     going = list(range(len(episodes)))
     while going:

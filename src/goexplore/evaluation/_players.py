@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict
+from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from goexplore.build import build_env
 from goexplore.config import EnvConfig
 from goexplore.demos import Demonstration
+from goexplore.errors import ConfigError
 from goexplore.random import SplitMix64
 from goexplore.robustify._stochastic import EyesConfig
 
@@ -54,6 +56,8 @@ class PolicyPlayer(Player):
         """`sharpness` above 1 makes likely actions likelier: logits are multiplied by it."""
         from goexplore.robustify._policy_file import checksum, load_policy
 
+        if not 0 < sharpness < inf:
+            raise ConfigError(f"expected --sharpness to be a number above 0, got {sharpness}: change it")
         self._policy, self.about = load_policy(file)
         self._checksum = checksum(self._policy)
         self.env, self.eyes, self.actions = self.about.env, self.about.eyes, self.about.actions

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -14,13 +15,13 @@ from functools import partial
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from goexplore.engines import Engine, EngineWish, choose_engine
 from goexplore.errors import EvaluationError, WorkerError
-from goexplore.evaluation._episodes import NO_OP_COUNTS, Episode, EvaluationConfig, play_repetition
+from goexplore.evaluation._episodes import NO_OP_COUNTS, PARTS, Episode, EvaluationConfig, play_episodes
 from goexplore.evaluation._players import Player
 from goexplore.evaluation._records import read_episodes, write_episodes
 from goexplore.evaluation._statistics import Estimate, mean_with_interval, share_with_interval
@@ -66,36 +67,38 @@ def evaluate(
     engine: EngineWish = "auto",
     workers: int = 1,
     file: Path | None = None,
-    progress: Callable[[int], None] = lambda repetitions: None,
+    progress: Callable[[int], None] = lambda episodes: None,
 ) -> Evaluation:
     """Let a player play the whole protocol, in worker processes if there are several.
 
-    The episodes are the same for any number of workers. With a `file`, repetitions that are in it already are
-    not played again, and each one is added as soon as it is done: an evaluation can be interrupted and
+    The episodes are the same for any number of workers. With a `file`, episodes that are in it already are
+    not played again, and some are added as soon as they are done: an evaluation can be interrupted and
     resumed. `progress` hears how many are done.
     """
     player = make_player()
     settings = describe(player, config)
     done = {} if file is None or not file.exists() else _read(file, settings, config.repetitions)
-    progress(len(done))
-    missing = [repetition for repetition in range(config.repetitions) if repetition not in done]
+    progress(sum(map(len, done.values())))
+    parts = [(repetition, part) for repetition in range(config.repetitions) for part in range(len(PARTS))]
+    missing = [each for each in parts if each not in done]
     chosen = choose_engine(player.env.name, engine).engine
 
-    def add(repetition: int, episodes: list[Episode]) -> None:
-        done[repetition] = episodes
+    def add(part: _Part, episodes: list[Episode]) -> None:
+        done[part] = episodes
         if file is not None:
             with output_errors(file):
                 write_episodes(file, _in_order(done), settings)
-        progress(len(done))
+        progress(sum(map(len, done.values())))
 
     if workers == 1 or len(missing) < 2:
         with _one_thread():
-            for repetition in missing:
-                add(repetition, play_repetition(player, config, chosen, repetition))
+            for repetition, part in missing:
+                episodes = play_episodes(player, config, chosen, repetition, PARTS[part])
+                add((repetition, part), episodes)
     else:
         play = partial(_play, make_player, config, chosen)
         with _pool(min(workers, len(missing))) as pool:
-            tasks = {pool.submit(play, repetition): repetition for repetition in missing}
+            tasks = {pool.submit(play, *each): each for each in missing}
             for task in as_completed(tasks):
                 add(tasks[task], task.result())
     return Evaluation(config=config, episodes=_in_order(done))
@@ -113,21 +116,32 @@ def digest(settings: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
 
 
-def _read(file: Path, settings: dict[str, Any], repetitions: int) -> dict[int, list[Episode]]:
+def whole_repetitions(episodes: Sequence[Episode]) -> list[Episode]:
+    """Return the episodes of the repetitions that have all numbers of no-ops: others tell nothing yet."""
+    sizes = Counter(each.repetition for each in episodes)
+    return [each for each in episodes if sizes[each.repetition] == len(NO_OP_COUNTS)]
+
+
+_Part: TypeAlias = tuple[int, int]
+"""The number of a repetition and of a part of it."""
+
+
+def _read(file: Path, settings: dict[str, Any], repetitions: int) -> dict[_Part, list[Episode]]:
     episodes, before = read_episodes(file)
     if before != settings:
         raise EvaluationError(
             f"expected an evaluation with the same settings in {file}, got another: choose another file"
         )
-    done: dict[int, list[Episode]] = {}
+    part_of = {count: number for number, part in enumerate(PARTS) for count in part}
+    done: dict[_Part, list[Episode]] = {}
     for each in episodes:
         if each.repetition < repetitions:
-            done.setdefault(each.repetition, []).append(each)
+            done.setdefault((each.repetition, part_of[each.no_ops]), []).append(each)
     return done
 
 
-def _in_order(done: dict[int, list[Episode]]) -> list[Episode]:
-    return [each for repetition in sorted(done) for each in done[repetition]]
+def _in_order(done: dict[_Part, list[Episode]]) -> list[Episode]:
+    return [each for part in sorted(done) for each in done[part]]
 
 
 @contextlib.contextmanager
@@ -171,7 +185,7 @@ def _ignore_interrupts() -> None:
 
 
 def _play(
-    make_player: MakePlayer, config: EvaluationConfig, engine: Engine, repetition: int
+    make_player: MakePlayer, config: EvaluationConfig, engine: Engine, repetition: int, part: int
 ) -> list[Episode]:
     with _one_thread():
-        return play_repetition(make_player(), config, engine, repetition)
+        return play_episodes(make_player(), config, engine, repetition, PARTS[part])

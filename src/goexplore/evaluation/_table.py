@@ -8,10 +8,18 @@ from pathlib import Path
 
 from goexplore.errors import ConfigError
 from goexplore.evaluation._protocol import Evaluation
-from goexplore.evaluation._statistics import Estimate, mean_with_interval
+from goexplore.evaluation._statistics import Estimate, caution, mean_with_interval
 from goexplore.files import output_errors, written_whole
 
-_HEADS = ("policy", "episodes", "policy score", "95 % interval", "share that reach the goal", "95 % interval")
+_HEADS = (
+    "policy",
+    "episodes",
+    "cut",
+    "policy score",
+    "95 % interval",
+    "share that reach the goal",
+    "95 % interval",
+)
 
 
 def check_table(file: Path) -> None:
@@ -20,49 +28,79 @@ def check_table(file: Path) -> None:
         raise ConfigError(f"expected a table's file name that ends in .md or .tex, got {file}: change it")
 
 
-def write_table(file: Path, found: Mapping[str, Evaluation], policies: Collection[str]) -> None:
-    """Write evaluations by name; with several policies, the last row is the mean over them, not episodes."""
+def write_table(
+    file: Path, found: Mapping[str, Evaluation], averaged: Collection[str], *, sharpness: float
+) -> None:
+    """Write evaluations with the same settings, by name, and what the settings were.
+
+    With several that are `averaged`, each of another training, the last row is the mean over these.
+    """
     check_table(file)
     rows = [_row(name, each) for name, each in found.items()]
-    averaged = [each for name, each in found.items() if name in policies]
+    note = protocol_note(next(iter(found.values())), sharpness)
     if len(averaged) > 1:
-        over_runs = mean_with_interval([each.score for each in averaged])
-        episodes = sum(len(each.episodes) for each in averaged)
-        rows.append(
-            [
-                f"mean of {len(averaged)}",
-                f"{episodes:,}",
-                f"{over_runs.value:,.1f}",
-                _range(over_runs),
-                "",
-                "",
-            ]
-        )
+        rows.append(_mean_row([found[name] for name in averaged]))
+        note += f"; the mean's intervals are over {len(averaged)} trainings{caution(len(averaged))}"
     with output_errors(file), written_whole(file) as aside:
-        aside.write_text(_WRITERS[file.suffix](rows), encoding="utf-8")
+        aside.write_text(_WRITERS[file.suffix](rows, note), encoding="utf-8")
+
+
+def protocol_note(evaluation: Evaluation, sharpness: float) -> str:
+    """Return how episodes were played: what a number means nothing without."""
+    config = evaluation.config
+    parts = [
+        f"sticky actions {config.stickiness:g}",
+        f"each number of no-ops from 0 to 30 {config.repetitions} x",
+        "no cap" if config.max_game_frames is None else f"cut after {config.max_game_frames:,} game frames",
+    ]
+    if config.until_score is not None:
+        parts.append(f"ended at {config.until_score:,g} points")
+    if sharpness != 1:
+        parts.append(f"policies' logits x {sharpness:g}")
+    return ", ".join([*parts, f"seed {config.seed}"])
 
 
 def _row(name: str, evaluation: Evaluation) -> list[str]:
-    score = evaluation.score_with_interval
     goal = evaluation.config.until_score
-    reached = ["", ""]
-    if goal is not None:
-        share = evaluation.reached(goal)
-        percent = Estimate(*(100 * value for value in share))
-        reached = [f"{percent.value:.1f} % ({goal:g} points)", _range(percent)]
-    return [name, f"{len(evaluation.episodes):,}", f"{score.value:,.1f}", _range(score), *reached]
+    reached = None if goal is None else evaluation.reached(goal)
+    cut = sum(each.capped for each in evaluation.episodes)
+    return [
+        name,
+        f"{len(evaluation.episodes):,}",
+        f"{cut:,}",
+        *_score(evaluation.score_with_interval),
+        *_share(reached),
+    ]
 
 
-def _range(estimate: Estimate) -> str:
-    return f"{estimate.low:,.1f} to {estimate.high:,.1f}"
+def _mean_row(evaluations: Sequence[Evaluation]) -> list[str]:
+    goal = evaluations[0].config.until_score
+    reached = None if goal is None else mean_with_interval([each.reached(goal).value for each in evaluations])
+    return [
+        f"mean of {len(evaluations)}",
+        f"{sum(len(each.episodes) for each in evaluations):,}",
+        f"{sum(episode.capped for each in evaluations for episode in each.episodes):,}",
+        *_score(mean_with_interval([each.score for each in evaluations])),
+        *_share(reached),
+    ]
 
 
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
+def _score(score: Estimate) -> list[str]:
+    return [f"{score.value:,.1f}", f"{score.low:,.1f} to {score.high:,.1f}"]
+
+
+def _share(share: Estimate | None) -> list[str]:
+    if share is None:
+        return ["", ""]
+    return [f"{share.value:.1%}", f"{share.low:.1%} to {share.high:.1%}"]
+
+
+def _markdown(rows: Sequence[Sequence[str]], note: str) -> str:
     lines = [_HEADS, ("---", *["---:"] * (len(_HEADS) - 1)), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + f"\n{note}\n"
 
 
-def _latex(rows: Sequence[Sequence[str]]) -> str:
+def _latex(rows: Sequence[Sequence[str]], note: str) -> str:
     lines = [" & ".join(_escape(cell) for cell in line) + r" \\" for line in (_HEADS, *rows)]
     head, *body = lines
     columns = "l" + "r" * (len(_HEADS) - 1)
@@ -74,6 +112,8 @@ def _latex(rows: Sequence[Sequence[str]]) -> str:
         *body,
         r"\hline",
         r"\end{tabular}",
+        "",
+        _escape(note),
     ]
     return "\n".join(parts) + "\n"
 

@@ -21,6 +21,7 @@ from goexplore.presets import PRESETS
 from goexplore.report._curves import Group
 from goexplore.report._looking import Looking
 from goexplore.report._map import has_map
+from goexplore.report._others import others_section
 from goexplore.report._paper import paper_search
 from goexplore.report._policies import (
     TrainedRun,
@@ -58,6 +59,10 @@ def write_report(
     sections = _search_sections(runs, videos, progress) if runs else []
     if trainings:
         sections += _training_sections(trainings, videos, progress)
+    name = runs[0].source.config.env.name if runs else trainings[0].game
+    beside = others_section(name, _groups(runs), trainings)
+    if beside:
+        sections.append(("others", "Beside others", beside))
     game = runs[0].source.config.env.game if runs else trainings[0].game
     write_page(f"{game}: {', '.join(names[path] for path in whole)}", sections, file)
 

@@ -44,11 +44,24 @@ class PaperSearch:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PaperPolicy:
+    """What one algorithm scores in one game."""
+
+    algorithm: str
+    kind: str
+    score: float
+    statistic: str
+    """What of its episodes: their mean, or the best one."""
+    game_frames: float | None
+    """Of training; None where the paper does not say."""
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PaperPolicies:
     """What policies score in one game, as the paper collected it."""
 
-    rows: tuple[tuple[str, str, float], ...]
-    """Algorithm, kind and policy score; the highest first."""
+    rows: tuple[PaperPolicy, ...]
     where: str
     """In the paper."""
     note: str
@@ -58,13 +71,17 @@ class PaperPolicies:
 def paper_policies(game: str) -> PaperPolicies:
     """Return the policy scores of others in a game, given by its ROM's name."""
     data = _data()
-    rows = [
-        (each["algorithm"], each["kind"], each["scores"][game])
+    rows = (
+        PaperPolicy(
+            **{name: each[name] for name in ("algorithm", "kind", "statistic", "source")},
+            score=each["scores"][game],
+            game_frames=each["game_frames"].get(game),
+        )
         for each in data["policies"]["rows"]
         if game in each["scores"]
-    ]
+    )
     return PaperPolicies(
-        rows=tuple(sorted(rows, key=lambda row: -row[2])),
+        rows=tuple(rows),
         where=data["policies"]["where"],
         note=data["policies"]["note"],
         source=data["source"],

@@ -1,8 +1,9 @@
-"""Trainings on the page: their curves, what their policies score, and what others have scored."""
+"""Trainings on the page: their curves, what their policies score, how they play."""
 
 from __future__ import annotations
 
 import base64
+import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -10,20 +11,34 @@ from functools import cached_property
 from html import escape
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, TypeAlias
+
+from safetensors import safe_open
 
 from goexplore.demos._demonstration import SUFFIX, parse_demonstration
 from goexplore.directories import Directory
 from goexplore.engines import choose_engine
 from goexplore.errors import CheckpointError, EvaluationError
-from goexplore.evaluation import Evaluation, EvaluationConfig, PolicyPlayer, mean_with_interval, read_episodes
+from goexplore.evaluation import (
+    Evaluation,
+    EvaluationConfig,
+    PolicyPlayer,
+    caution,
+    mean_with_interval,
+    read_episodes,
+    whole_repetitions,
+)
 from goexplore.report._html import duration, png, short, table
-from goexplore.report._paper import paper_policies
 from goexplore.report._plot import FAINT, INK, draw_svg
 from goexplore.report._video import play_episode, show, write_video
 
 _VIDEO_SPEED = 4
 _VIDEO_PICTURES = 1500
+
+
+Settings: TypeAlias = tuple[float | None, float, int | None, float]
+"""What makes evaluations comparable: where episodes end, stickiness, cap and sharpness."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,18 +82,41 @@ class TrainedRun:
         found = []
         names = {each.name for each in fields(EvaluationConfig)}
         for file in sorted((self.path / "evaluations").glob("*.parquet")):
-            episodes, settings = read_episodes(file)
+            played, settings = read_episodes(file)
             if "policy" not in settings:
                 raise EvaluationError(
                     f"expected an evaluation of a policy in {file}, got another: move it away"
                 )
-            known = {name: value for name, value in settings.items() if name in names}
-            repetitions = max(each.repetition for each in episodes) + 1
-            config = EvaluationConfig(**known, repetitions=repetitions)
-            found.append(
-                PolicyResult(settings=settings, evaluation=Evaluation(config=config, episodes=episodes))
-            )
+            episodes = whole_repetitions(played)
+            if episodes:
+                known = {name: value for name, value in settings.items() if name in names}
+                config = EvaluationConfig(**known, repetitions=len({each.repetition for each in episodes}))
+                found.append(
+                    PolicyResult(settings=settings, evaluation=Evaluation(config=config, episodes=episodes))
+                )
         return sorted(found, key=_order)
+
+    @cached_property
+    def results_by_settings(self) -> dict[Settings, list[PolicyResult]]:
+        """The evaluations of its one policy that counts: the chosen one, or else the last that was played."""
+        chosen = self.path / "policy.safetensors"
+        if chosen.exists():
+            with safe_open(chosen, framework="numpy") as file:
+                counts = json.loads(file.metadata()["goexplore"])["training"]["training_frames"]
+        else:
+            counts = max((each.settings["training_frames"] for each in self.results), default=0)
+        found: dict[Settings, list[PolicyResult]] = {}
+        for each in self.results:
+            if each.settings["training_frames"] == counts:
+                config = each.evaluation.config
+                key = (
+                    config.until_score,
+                    config.stickiness,
+                    config.max_game_frames,
+                    each.settings["sharpness"],
+                )
+                found.setdefault(key, []).append(each)
+        return found
 
 
 def _order(result: PolicyResult) -> tuple[float, int]:
@@ -146,7 +184,7 @@ def _finish(axis: Any, title: str) -> None:
 
 
 def policies_section(trainings: Sequence[TrainedRun]) -> str:
-    """Return what policies score in the stochastic game, and what the paper says of others."""
+    """Return what policies score in the stochastic game."""
     rows = []
     for training in trainings:
         for result in training.results:
@@ -155,13 +193,15 @@ def policies_section(trainings: Sequence[TrainedRun]) -> str:
             if config.until_score is not None:
                 until = f"until {config.until_score:,g} points"
                 reached = evaluation.reached(config.until_score).text(percent=True)
+            few = " (the protocol: 155)" if config.repetitions < 5 else ""
             rows.append(
                 [
                     escape(training.name),
                     evaluation.score_with_interval.text(),
                     until,
                     reached,
-                    f"{len(evaluation.episodes):,}",
+                    f"{len(evaluation.episodes):,}{few}",
+                    f"{sum(each.capped for each in evaluation.episodes):,}",
                     f"{config.stickiness:g}",
                     "none" if config.max_game_frames is None else short(config.max_game_frames),
                     f"{result.settings['sharpness']:g}",
@@ -178,8 +218,7 @@ def policies_section(trainings: Sequence[TrainedRun]) -> str:
         "as it is, with 95 % intervals over episodes of one policy. A score of episodes that end early is no "
         "score of whole games. Caps and training are in game frames.</p>"
     )
-    found = table(_HEADS, rows, numbers=range(3, len(_HEADS)))
-    return found + _over_trainings(trainings) + note + _others(trainings[0].game)
+    return table(_HEADS, rows, numbers=range(3, len(_HEADS))) + _over_trainings(trainings) + note
 
 
 _HEADS = (
@@ -188,6 +227,7 @@ _HEADS = (
     "episodes go",
     "reached",
     "episodes",
+    "cut",
     "sticky",
     "cap",
     "sharpness",
@@ -197,39 +237,26 @@ _HEADS = (
 
 
 def _over_trainings(trainings: Sequence[TrainedRun]) -> str:
-    """Return the mean over trainings that were evaluated alike."""
-    alike: dict[tuple[Any, ...], list[float]] = {}
+    """Return means over trainings that were evaluated alike: one policy of each, with all its seeds."""
+    alike: dict[Settings, list[list[PolicyResult]]] = {}
     for training in trainings:
-        for result in training.results:
-            config = result.evaluation.config
-            key = (
-                config.until_score,
-                config.stickiness,
-                config.max_game_frames,
-                result.settings["sharpness"],
-            )
-            alike.setdefault(key, []).append(result.evaluation.score)
-    lines = [
-        f"<li>{len(scores)} policies with sharpness {sharpness:g}, "
-        f"{'whole games' if until is None else f'until {until:,g} points'}: policy score "
-        f"{mean_with_interval(scores).text()}, interval over policies</li>"
-        for (until, _, _, sharpness), scores in alike.items()
-        if len(scores) > 1
-    ]
+        for key, results in training.results_by_settings.items():
+            alike.setdefault(key, []).append(results)
+    lines = []
+    for (until, _, _, sharpness), found in alike.items():
+        if len(found) < 2:
+            continue
+        score = mean_with_interval([fmean(each.evaluation.score for each in one) for one in found])
+        line = f"policy score {score.text()}"
+        if until is not None:
+            shares = [fmean(each.evaluation.reached(until).value for each in one) for one in found]
+            line += f", {mean_with_interval(shares).text(percent=True)} of episodes get there"
+        lines.append(
+            f"<li>{len(found)} trainings, sharpness {sharpness:g}, "
+            f"{'whole games' if until is None else f'until {until:,g} points'}: {line}; intervals over "
+            f"trainings{caution(len(found))}</li>"
+        )
     return f"<ul>{''.join(lines)}</ul>" if lines else ""
-
-
-def _others(game: str) -> str:
-    paper = paper_policies(game)
-    if not paper.rows:
-        return ""
-    rows = [[escape(name), kind, f"{score:,.1f}"] for name, kind, score in paper.rows]
-    return (
-        f"<details><summary>Others' policy scores in the paper's {escape(paper.where)}</summary>"
-        f"{table(['algorithm', 'kind', 'policy score'], rows, numbers=[2])}"
-        f'<p class="note">{escape(paper.note)}; each at a budget of its own. {escape(paper.source)}.</p>'
-        "</details>"
-    )
 
 
 def policy_videos_section(trainings: Sequence[TrainedRun]) -> str:

@@ -147,7 +147,7 @@ def _paper_end(paper: PaperSearch) -> str:
     low_high = paper.score_interval
     interval = f" (95 %: {low_high[0]:,.0f} to {low_high[1]:,.0f})" if low_high else ""
     budget = f" after {short(paper.game_frames)} in {paper.hours:g} h" if paper.game_frames else ""
-    return f"{paper.rooms:g} rooms, {paper.score:,.0f} points{interval}{budget}"
+    return f"{paper.rooms:g} rooms, search score {paper.score:,.0f}{interval}{budget}"
 
 
 def _our_end(group: Group) -> str:
@@ -156,7 +156,7 @@ def _our_end(group: Group) -> str:
         float(np.mean([end[column] for end in ends]))
         for column in ("rooms", "max_score", "game_frames", "wall_seconds")
     )
-    return f"{rooms:.3g} rooms, {score:,.0f} points after {short(frames)} in {duration(seconds)}"
+    return f"{rooms:.3g} rooms, search score {score:,.0f} after {short(frames)} in {duration(seconds)}"
 
 
 def _first(curve: Sequence[dict[str, Any]], level: int) -> dict[str, Any] | None:

@@ -34,7 +34,7 @@ class RolloutConfig:
     after_success: Literal["stop", "go-on"] = "stop"
     """Whether a rollout ends when it has the demonstration's score, or goes on for a random while."""
     after_death: float = 0.0
-    """Of the rollouts that lost a life, those after which the next one begins right there."""
+    """Of the rollouts from the real start that lost a life, those that are followed by one from there."""
     lead_in: int = 0
     """Training frames before the starting point that a recurrent policy watches, masked from learning."""
     rewards: Literal["sign", "scale", "demonstration"] = "sign"
@@ -157,7 +157,9 @@ class Rollout:
             self._success = True
             self._last_step = min(self._longest, self._steps + self._random_while())
         died = lost and self._config.episode_end == "life-loss"
-        self._alive_after_loss = died and not over
+        # A life begins at a room's entrance: who has not learnt to play from the start is lost there.
+        from_start = self._start is None or self._start.point == 0
+        self._alive_after_loss = died and not over and from_start
         finished = self._success and self._config.after_success == "stop"
         ended = over or died or finished or self._is_late()
         shaped = float(self._config.shape(np.array(reward), self._library.mean_score))
