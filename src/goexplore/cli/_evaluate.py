@@ -191,7 +191,8 @@ def _report(evaluation: Evaluation, sharpness: float) -> None:
         )
     capped = sum(each.capped for each in episodes)
     if capped:
-        print(f"  {capped} episodes were cut after {thousands(config.max_game_frames or 0)} game frames")
+        were = "1 episode was" if capped == 1 else f"{capped} episodes were"
+        print(f"  {were} cut after {thousands(config.max_game_frames or 0)} game frames")
 
 
 def _player(source: str, folder: Path, chosen: _Arguments) -> tuple[MakePlayer, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from goexplore.report._curves import Group
 from goexplore.report._html import short, table
-from goexplore.report._paper import paper_policies
+from goexplore.report._paper import PaperSearch, paper_policies
 from goexplore.report._plot import FAINT, INK, draw_svg
 from goexplore.report._policies import TrainedRun
 
@@ -45,6 +45,7 @@ def others_section(game: str, groups: Sequence[Group], trainings: Sequence[Train
         )
         for each in paper.rows
     ]
+    scores += [_of_paper(each) for each in {group.paper: None for group in groups if group.paper}]
     scores += [*map(_of_search, groups), *(each for one in trainings for each in _of_training(one))]
     scores.sort(key=lambda each: -each.value)
     rows = [
@@ -64,6 +65,18 @@ def others_section(game: str, groups: Sequence[Group], trainings: Sequence[Train
         "game, a <b>search score</b> is of one trajectory in the deterministic game: they do not compare. "
         f"Others: {escape(paper.where)}, {escape(paper.note)}. {escape(paper.source)}.</p>"
         f"<details><summary>All numbers</summary>{table(heads, rows, numbers=[3, 4])}</details>"
+    )
+
+
+def _of_paper(search: PaperSearch) -> _Score:
+    return _Score(
+        name=f"Go-Explore, Phase 1 {search.name}",
+        kind="search",
+        what=f"search score, mean of {search.runs} runs' best",
+        value=search.score,
+        game_frames=search.game_frames,
+        source=search.where,
+        ours=False,
     )
 
 
@@ -110,7 +123,7 @@ def _draw(scores: Sequence[_Score]) -> str:
             label.set_fontweight("bold" if each.ours else "normal")
         axis.set_ylim(len(scores) - 0.5, -0.5)
         axis.set_title("score (filled: of a policy; open: of a search or a human)", color=INK, fontsize=10)
-        axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axis.xaxis.set_major_formatter(lambda value, _: short(value))
         axis.grid(color=FAINT, lw=0.6)
         for spine in axis.spines.values():
             spine.set_visible(False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from itertools import islice
 from pathlib import Path
@@ -31,6 +31,7 @@ from goexplore.evaluation import (
 )
 from goexplore.report._html import duration, png, short, table
 from goexplore.report._plot import FAINT, INK, draw_svg
+from goexplore.report._training import Metrics, plot_starting_points, plot_success
 from goexplore.report._video import play_episode, show, write_video
 
 _VIDEO_SPEED = 4
@@ -134,53 +135,28 @@ def training_section(trainings: Sequence[TrainedRun]) -> str:
             f"<h3>{escape(training.name)}</h3><p class='note'>{last['training_frames']:,} training frames "
             f"({last['game_frames']:,} game frames) in {duration(last['wall_seconds'])}; one line per "
             "demonstration; success is of the last 200 rollouts from the real start.</p>"
-            f'<div class="plots">{_starting_points(training, number)}{_success(training, number)}</div>'
+            f'<div class="plots">{_plots(training, number)}</div>'
         )
     return "".join(parts)
 
 
-def _starting_points(training: TrainedRun, number: int) -> str:
-    frames = [line["training_frames"] / 1e6 for line in training.metrics]
+def _plots(training: TrainedRun, number: int) -> str:
+    """Return both plots; the number keeps them apart from those of other trainings."""
 
-    def draw(figure: Any, axis: Any) -> None:
-        from matplotlib import pyplot
+    def draw(plot: Callable[[Any, Metrics], None], figure: Any, axis: Any) -> None:
+        plot(axis, training.metrics)
+        axis.title.set_color(INK)
+        axis.grid(color=FAINT, lw=0.6)
+        for spine in axis.spines.values():
+            spine.set_color(FAINT)
 
-        count = len(training.metrics[0]["starting_points"])
-        for each in range(count):
-            colour = pyplot.get_cmap("viridis")(0.15 + 0.7 * each / max(count - 1, 1))
-            points = [line["starting_points"][each] for line in training.metrics]
-            axis.plot(frames, points, color=colour, lw=1.2)
-        _finish(axis, "maximum starting point")
-        axis.set_ylim(bottom=0)
-
-    label = "Maximum starting points over training"
-    return draw_svg(draw, size=(5.2, 3.2), name=f"points{number}", label=label)
-
-
-def _success(training: TrainedRun, number: int) -> str:
-    known = [line for line in training.metrics if "real_start_success" in line]
-
-    def draw(figure: Any, axis: Any) -> None:
-        axis.plot(
-            [line["training_frames"] / 1e6 for line in known],
-            [100 * line["real_start_success"] for line in known],
-            color="#2f7fd1",
-            lw=1.8,
+    return "".join(
+        draw_svg(partial(draw, plot), size=(5.2, 3.2), name=f"{name}{number}", label=label)
+        for name, plot, label in (
+            ("points", plot_starting_points, "Maximum starting points over training"),
+            ("success", plot_success, "Success over training"),
         )
-        _finish(axis, "success from the real start, %")
-        axis.set_ylim(0, 100)
-
-    return draw_svg(draw, size=(5.2, 3.2), name=f"success{number}", label="Success over training")
-
-
-def _finish(axis: Any, title: str) -> None:
-    axis.set_title(title, color=INK, fontsize=12, loc="left")
-    axis.set_xlabel("million training frames")
-    axis.set_xlim(left=0)
-    axis.grid(color=FAINT, lw=0.6)
-    for name, spine in axis.spines.items():
-        spine.set_visible(name in ("left", "bottom"))
-        spine.set_color(FAINT)
+    )
 
 
 def policies_section(trainings: Sequence[TrainedRun]) -> str:
