@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -327,3 +328,17 @@ def test_the_sample_policy_reaches_the_key():
     assert evaluation.reached(100).value > 0.9
     blind = functools.partial(OpenLoopPlayer, find_demonstration("montezuma-first-key-00"))
     assert evaluate(blind, config).reached(100).value < 0.5
+
+
+@pytest.mark.slow
+def test_the_sample_policy_has_the_documented_numbers():
+    from goexplore.cli._policies import find_policy
+
+    make = functools.partial(PolicyPlayer, find_policy("montezuma-first-key"), sharpness=2.0)
+    found = evaluate(make, EvaluationConfig(until_score=100.0, seed=1000), workers=2)
+    said = (
+        f"{found.reached(100).text(percent=True)} of episodes and "
+        f"{found.reached_in_first_life(100).text(percent=True)} of first lives"
+    )
+    documented = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
+    assert said in documented.replace("\n", " ")

@@ -33,7 +33,7 @@ def comparison_table(
     config: SearchConfig, found: Mapping[str, Sequence[Curve]]
 ) -> tuple[list[str], list[list[str]]]:
     """Return heads and rows: what each variant had at the end, and the game frames that took."""
-    columns = _columns(config)
+    columns = _columns(config, found)
     rows = [
         [
             name,
@@ -45,11 +45,11 @@ def comparison_table(
     return ["variant", *columns.values(), "game frames"], rows
 
 
-def _columns(config: SearchConfig) -> dict[str, str]:
-    """Return what is compared in a game, and its names."""
-    game = facts(config.env.name)
-    left_out = {"rooms"} if game.room_address is None else set()
-    left_out |= {"level"} if game.level_address is None else set()
+def _columns(config: SearchConfig, found: Mapping[str, Sequence[Curve]]) -> dict[str, str]:
+    """Return what is compared, and its names: levels only where a run has left the first one."""
+    left_out = {"rooms"} if facts(config.env.name).room_address is None else set()
+    if not any(curve[-1]["level"] for curves in found.values() for curve in curves):
+        left_out.add("level")
     return {column: label for column, label in _COLUMNS.items() if column not in left_out}
 
 
@@ -57,7 +57,7 @@ def write_comparison(
     title: str, config: SearchConfig, found: Mapping[str, Sequence[Curve]], game_frames: int, file: Path
 ) -> None:
     """Write the page."""
-    columns = _columns(config)
+    columns = _columns(config, found)
     groups = [
         Group(
             name=name,
