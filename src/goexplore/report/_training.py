@@ -53,6 +53,7 @@ def draw_training(metrics: Metrics, file: Path) -> None:
     figure, (points, success) = pyplot.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
     plot_starting_points(points, metrics)
     plot_success(success, metrics)
+    points.set_xlabel("")
     for axis in (points, success):
         axis.grid(alpha=0.3)
     with written_whole(file) as aside:
