@@ -48,7 +48,7 @@ def comparison_table(
 def _columns(config: SearchConfig, found: Mapping[str, Sequence[Curve]]) -> dict[str, str]:
     """Return what is compared, and its names: levels only where a run has left the first one."""
     left_out = {"rooms"} if facts(config.env.name).room_address is None else set()
-    if not any(curve[-1]["level"] for curves in found.values() for curve in curves):
+    if not any(curve[-1]["level"] > 0 for curves in found.values() for curve in curves):
         left_out.add("level")
     return {column: label for column, label in _COLUMNS.items() if column not in left_out}
 
