@@ -91,7 +91,8 @@ def test_tests_of_a_choice_are_no_results(tmp_path, capsys):
     assert text(tmp_path / "page.html").count("<td>whole games</td>") == 1
 
 
-def test_one_training_is_not_taken_for_several(training, tmp_path, capsys):
+def test_one_training_is_not_taken_for_several(training, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     one, other = (Path(shutil.copytree(training, tmp_path / name)) for name in ("one", "other"))
     limits = ["--repetitions", "1", "--max-game-frames", "40", "--until-score", "200"]
     policies = [
