@@ -224,6 +224,7 @@ class _Session:
         self._began = self._saved = self._recorded = monotonic()
         self._pace: deque[tuple[float, int]] = deque([(self._began, training.status.training_frames)])
         self._last: TrainingProgress | None = None
+        self._recorded_updates = training.status.updates
         self._events: EventFile | None = None
         if ranks.writes:
             run.rewind_metrics(training.status.game_frames)
@@ -242,7 +243,7 @@ class _Session:
                 self._reporter.say("interrupted: writing a checkpoint (once more to stop without it)")
             self._save()
             self._keep_policy()
-            if self._last is not None:
+            if self._last is not None and self._recorded_updates != self._training.status.updates:
                 self._record(self._last)
         return TrainingOutcome(
             run=self._run, status=self._training.status, reason=reason, interrupted=reason == "interrupted"
@@ -301,7 +302,7 @@ class _Session:
         )
 
     def _record(self, progress: TrainingProgress) -> None:
-        self._recorded = monotonic()
+        self._recorded, self._recorded_updates = monotonic(), progress.status.updates
         if self._events is None:
             return
         status = progress.status
