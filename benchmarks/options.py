@@ -1,4 +1,4 @@
-"""Repeat the measurements of training's options in docs/results.md: each of them alone beside the preset.
+"""Measure the options of training: each of them alone beside the preset.
 
 Trainings are resumed, so this can be interrupted and started again. Everything goes to runs/options/.
 """

@@ -91,6 +91,13 @@ def test_tests_of_a_choice_are_no_results(tmp_path, capsys):
     assert text(tmp_path / "page.html").count("<td>whole games</td>") == 1
 
 
+def test_a_damaged_choice_is_told(training, tmp_path, capsys):
+    run = Path(shutil.copytree(training, tmp_path / "run"))
+    (run / "policy.safetensors").write_bytes(b"nothing")
+    assert main(["report", str(run), "--videos", "0"]) == 2
+    assert "got a file that is none or damaged" in capsys.readouterr().err
+
+
 def test_one_training_is_not_taken_for_several(training, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     one, other = (Path(shutil.copytree(training, tmp_path / name)) for name in ("one", "other"))

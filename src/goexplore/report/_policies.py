@@ -14,12 +14,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from goexplore.demos._demonstration import SUFFIX, parse_demonstration
 from goexplore.directories import Directory
 from goexplore.engines import choose_engine
-from goexplore.errors import CheckpointError, EvaluationError
+from goexplore.errors import CheckpointError, EvaluationError, PolicyError
 from goexplore.evaluation import (
     Evaluation,
     EvaluationConfig,
@@ -102,8 +102,14 @@ class TrainedRun:
         """The evaluations of its one policy that counts: the chosen one, or else the last that was played."""
         chosen = self.path / "policy.safetensors"
         if chosen.exists():
-            with safe_open(chosen, framework="numpy") as file:
-                counts = json.loads(file.metadata()["goexplore"])["training"]["training_frames"]
+            try:
+                with safe_open(chosen, framework="numpy") as file:
+                    counts = json.loads(file.metadata()["goexplore"])["training"]["training_frames"]
+            except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+                raise PolicyError(
+                    f"expected the chosen policy in {chosen}, got a file that is none or damaged ({error}): "
+                    "choose it again with `goexplore evaluate --choose`"
+                ) from error
         else:
             counts = max((each.settings["training_frames"] for each in self.results), default=0)
         found: dict[Settings, list[PolicyResult]] = {}
