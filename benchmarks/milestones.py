@@ -17,7 +17,9 @@ from typing import NamedTuple
 from goexplore.demos import sample_names
 
 FOLDER = Path("runs/milestones")
-SEARCHES = [(preset, seed) for preset in ("montezuma", "montezuma-2021") for seed in range(3)]
+SIX_SEARCHES = [(preset, seed) for preset in ("montezuma", "montezuma-2021") for seed in range(3)]
+TEN_SEARCHES = [("montezuma-2021", seed) for seed in range(10)]
+"""Not every search has found the gems by then."""
 SEARCH_GAME_FRAMES = "3.9M"
 SHARPNESS = "2"
 EVALUATION_SEED = "1000"
@@ -33,18 +35,21 @@ class Milestone(NamedTuple):
     score: float
     minutes: float
     seeds: int
-    demos: list[str] | None
-    """Options of `goexplore demos`; None takes the samples of the first key."""
+    searches: list[tuple[str, int]]
+    """Presets and seeds; none takes the samples of the first key."""
+    demos: list[str]
+    """Options of `goexplore demos`."""
     options: list[str]
     """Options of `goexplore robustify`."""
 
 
 MILESTONES = {
-    "first-key": Milestone(100, 40, 3, None, ["--until-success", "0.9"]),
+    "first-key": Milestone(100, 40, 3, [], [], ["--until-success", "0.9"]),
     "door": Milestone(
         400,
         60,
         1,
+        SIX_SEARCHES,
         ["--until-score", "400", "--take", "different", "--count", "10"],
         [*AFTER_DEATH, "--until-success", "0.7", "--held", "20M"],
     ),
@@ -52,8 +57,17 @@ MILESTONES = {
         2500,
         150,
         1,
+        SIX_SEARCHES,
         ["--until-score", "2500", "--max-training-frames", "530", "--take", "different", "--count", "5"],
         [*AFTER_DEATH, "--until-success", "0.5", "--held", "50M"],
+    ),
+    "gems": Milestone(
+        5500,
+        150,
+        1,
+        TEN_SEARCHES,
+        ["--until-score", "5500", "--max-training-frames", "1200", "--take", "different", "--count", "6"],
+        [*AFTER_DEATH, "--ppo.cloning", "500", "--until-success", "0.5", "--held", "50M"],
     ),
 }
 
@@ -70,16 +84,16 @@ def run(*arguments: str, log: str) -> str:
 
 def find_demonstrations(name: str) -> list[str]:
     """Search, and take demonstrations out of the searches, unless they are there already."""
-    options, folder = MILESTONES[name].demos, FOLDER / f"{name}-demos"
-    if options is None:
+    milestone, folder = MILESTONES[name], FOLDER / f"{name}-demos"
+    if not milestone.searches:
         return [sample for sample in sample_names() if "first-key" in sample]
     if not folder.exists():
-        searches = [FOLDER / f"search-{preset}-seed{seed}" for preset, seed in SEARCHES]
-        for (preset, seed), path in zip(SEARCHES, searches, strict=True):
+        searches = [FOLDER / f"search-{preset}-seed{seed}" for preset, seed in milestone.searches]
+        for (preset, seed), path in zip(milestone.searches, searches, strict=True):
             if not path.exists():
                 limits = ["--game-frames", SEARCH_GAME_FRAMES, "--seed", str(seed)]
                 run("explore", preset, *limits, "--run-dir", str(path), log="search")
-        cut = [*options, "--after-last-reward", "--out", str(folder)]
+        cut = [*milestone.demos, "--after-last-reward", "--out", str(folder)]
         run("demos", *map(str, searches), *cut, log="search")
     return [str(folder)]
 

@@ -40,6 +40,11 @@ class Cuts:
             self.until_level is None and self.max_training_frames is None and self.until_score is None
         )
 
+    @property
+    def playing_suffices(self) -> int | None:
+        """How many training frames of a trajectory have to be known to cut it; None means all."""
+        return None if self.until_level is not None else self.max_training_frames
+
     def rank_length(self, rewards: Sequence[float], levels: Sequence[int]) -> int | None:
         """Return the training frames by whose score trajectories compete; None where one does not qualify."""
         length = len(rewards)

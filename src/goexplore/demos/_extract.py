@@ -115,12 +115,15 @@ def _claims(source: Source, rules: Rules) -> Iterator[_Candidate]:
 
 def _survey(source: Source, rules: Rules) -> Iterator[_Candidate]:
     """Play all trajectories, and yield them as they are when cut."""
-    entries = _entries(source, rules)
-    trajectories = [source.archive.trajectory(entry) for entry in entries]
+    first_with: dict[bytes, int] = {}  # trajectories that are equal once cut are one candidate
+    for entry in _entries(source, rules):
+        first_with.setdefault(source.archive.trajectory(entry)[: rules.cuts.playing_suffices], entry)
+    entries = list(first_with.values())
     env = build_env(source.config.env, source.replaying_engine)
     candidates = []
-    for number, found in survey(env, trajectories):
-        _require_claim(source, entries[number], found.rewards)
+    for number, found in survey(env, list(first_with)):
+        if len(found.rewards) == source.archive.board.standing(entries[number]).length:
+            _require_claim(source, entries[number], found.rewards)
         ranked = rules.cuts.rank_length(found.rewards, found.levels)
         final = None if ranked is None else rules.cuts.final_length(found.rewards, ranked)
         if ranked is not None and final:
