@@ -171,7 +171,7 @@ def _play(make: MakePlayer, config: EvaluationConfig, folder: Path, chosen: _Arg
         engine=chosen.engine,
         workers=chosen.workers,
         file=folder / f"{name}.parquet",
-        progress=lambda done: tell(f"{name}: {done} of {31 * config.repetitions} episodes"),
+        progress=lambda done: tell(f"{name}: {done} of {config.episode_count} episodes"),
     )
 
 
@@ -179,8 +179,8 @@ def _report(evaluation: Evaluation, sharpness: float) -> None:
     config, episodes = evaluation.config, evaluation.episodes
     print(f"  {len(episodes)} episodes: {protocol_note(evaluation, sharpness)}")
     print(
-        f"  policy score {evaluation.score_with_interval.text()}: mean of the means of 31 numbers of no-ops, "
-        "interval over episodes"
+        f"  policy score {evaluation.score_with_interval.text()}: mean of the means of all numbers of "
+        "no-ops, interval over episodes"
     )
     if config.until_score is not None:
         reached = evaluation.reached(config.until_score)

@@ -51,6 +51,11 @@ class EvaluationConfig:
         if not 0 <= self.seed < 2**63:
             raise ConfigError(f"expected --seed from 0, below 2^63, got {self.seed}: change it")
 
+    @property
+    def episode_count(self) -> int:
+        """All of them."""
+        return len(NO_OP_COUNTS) * self.repetitions
+
 
 @dataclass(frozen=True, kw_only=True)
 class Episode:

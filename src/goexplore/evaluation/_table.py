@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from goexplore.errors import ConfigError
+from goexplore.evaluation._episodes import NO_OP_COUNTS
 from goexplore.evaluation._protocol import Evaluation
 from goexplore.evaluation._statistics import Estimate, caution, mean_with_interval
 from goexplore.files import output_errors, written_whole
@@ -50,7 +51,7 @@ def protocol_note(evaluation: Evaluation, sharpness: float) -> str:
     config = evaluation.config
     parts = [
         f"sticky actions {config.stickiness:g}",
-        f"each number of no-ops from 0 to 30 {config.repetitions} x",
+        f"each number of no-ops from {NO_OP_COUNTS[0]} to {NO_OP_COUNTS[-1]} {config.repetitions} x",
         "no cap" if config.max_game_frames is None else f"cut after {config.max_game_frames:,} game frames",
     ]
     if config.until_score is not None:

@@ -175,7 +175,8 @@ def policies_section(trainings: Sequence[TrainedRun]) -> str:
             if config.until_score is not None:
                 until = f"until {config.until_score:,g} points"
                 reached = evaluation.reached(config.until_score).text(percent=True)
-            few = " (the protocol: 155)" if config.repetitions < 5 else ""
+            whole = EvaluationConfig().episode_count
+            few = f" (the protocol: {whole})" if config.episode_count < whole else ""
             rows.append(
                 [
                     escape(training.name),
@@ -196,7 +197,7 @@ def policies_section(trainings: Sequence[TrainedRun]) -> str:
             note = f"not evaluated yet: <code>{command}</code>"
             rows.append([escape(training.name), note, *[""] * (len(_HEADS) - 2)])
     note = (
-        '<p class="note">Policy scores are means over 31 numbers of no-ops with sticky actions, in the game '
+        '<p class="note">Policy scores are means over all numbers of no-ops with sticky actions, in the game '
         "as it is, with 95 % intervals over episodes of one policy. A score of episodes that end early is no "
         "score of whole games. Caps and training are in game frames.</p>"
     )
