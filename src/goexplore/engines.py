@@ -73,6 +73,11 @@ def choose_engine(rom: str, wish: EngineWish) -> Choice:
     return Choice("native", f"native: equal to ale-py in {certificate.game_frames:,} game frames")
 
 
+def where_judged(rom: str) -> str:
+    """Return in words what trajectories of a game are verified on."""
+    return "in Python" if rom == TWO_MAZES else "on ale-py"
+
+
 def rom_checksum(rom: str) -> str:
     """Return the MD5 of a game's ROM: the name by which ale-py knows it."""
     import ale_py

@@ -74,7 +74,7 @@ def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
     assert result.returncode == 1
     bad, good = result.stdout.splitlines()
     assert bad.startswith(f"{demo}: expected the content that the checksum")
-    assert good.startswith("montezuma-first-key-00: replayed 288 game frames")
+    assert good.startswith("montezuma-first-key-00: replayed 288 game frames on ale-py")
     result = goexplore("video", demo, "--out", tmp_path / "a.mp4")
     assert result.returncode == 2
     assert "expected the content that the checksum" in result.stderr

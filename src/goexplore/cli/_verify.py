@@ -14,7 +14,7 @@ from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import thousands
 from goexplore.config import SearchConfig
 from goexplore.demos import SUFFIX, find_demonstration, sample_names
-from goexplore.engines import distrust
+from goexplore.engines import distrust, where_judged
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.files import is_file, is_folder
 from goexplore.random import SplitMix64
@@ -76,8 +76,9 @@ def _verify_demonstration(name: str) -> int:
         print(f"{name}: {error}")
         return 1
     print(
-        f"{name}: replayed {thousands(demonstration.game_frames)} game frames on ale-py: score "
-        f"{thousands(demonstration.score)}, all rewards and screens as it says"
+        f"{name}: replayed {thousands(demonstration.game_frames)} game frames "
+        f"{where_judged(demonstration.env.name)}: score {thousands(demonstration.score)}, "
+        "all rewards and screens as it says"
     )
     return 0
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from goexplore.archive import Standing
 from goexplore.demos import Source, keep_different
-from goexplore.engines import choose_engine
+from goexplore.engines import choose_engine, where_judged
 from goexplore.envs import facts
 from goexplore.errors import DemonstrationError
 from goexplore.report._curves import PALETTE, Group, draw_panel, panels
@@ -278,8 +278,8 @@ def verification_section(runs: Sequence[Run]) -> str:
         verdict = "no mismatch" if good else f"{len(found['mismatches']):,} mismatches"
         lines.append(
             f"<li>{name}: {found['checked']:,} of {found['entries']:,} entries of checkpoint "
-            f"{found['checkpoint']} replayed from the initial state on ale-py, {found['game_frames']:,} game "
-            "frames: "
+            f"{found['checkpoint']} replayed from the initial state "
+            f"{where_judged(run.source.config.env.name)}, {found['game_frames']:,} game frames: "
             f'<span class="{"good" if good else "bad"}">{verdict}</span></li>'
         )
     return f"<ul>{''.join(lines)}</ul>"
