@@ -39,7 +39,7 @@ PLANS: dict[str, dict[str, Plan]] = {
     },
 }
 
-_VERIFIED = {"short": ["--all"], "long": ["--sample", "500"]}
+_VERIFIED = {"short": ["--all"], "long": ["--sample", "100"]}
 
 
 def explore(name: str, seed: int, game_frames: str, engine: str, folder: Path) -> Path:

@@ -62,6 +62,7 @@ def test_following_the_demonstration_succeeds_and_ends_the_rollout():
     assert moved[-1].ended
     assert [each.reward for each in moved] == [0.0] * 22 + [1.0]
     assert player.result() == (Start(0, 40), True)
+    assert player.ending == "success"
 
 
 def test_success_counts_what_is_won_from_the_start_on():
@@ -80,6 +81,7 @@ def test_a_rollout_that_lags_behind_is_ended():
     assert len(moved) == 23 + 50
     assert moved[-1].ended
     assert not player.result().success
+    assert player.ending == "late"
 
 
 def test_a_deficit_forgives_points():
@@ -88,6 +90,7 @@ def test_a_deficit_forgives_points():
     moved = play(player, [0] * 500)
     assert len(moved) == 300
     assert moved[-1].cut, "cut at the longest rollout, not ended"
+    assert player.ending == "cut"
 
 
 def test_after_success_it_may_go_on_for_a_random_while():
@@ -155,6 +158,7 @@ class TestLives:
         player = rollout(dataclasses.replace(STILL, lag=10_000), books)
         self.die(player)
         assert not player.result().success
+        assert player.ending == "death"
 
     def test_or_not(self, books):
         config = dataclasses.replace(STILL, episode_end="game-over", lag=10_000, max_game_frames=4 * 240)

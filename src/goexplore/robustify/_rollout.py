@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.envs import EpisodeEnd
+from goexplore.envs import EpisodeEnd, Place
 from goexplore.errors import ConfigError, EngineError
 from goexplore.random import SplitMix64
 from goexplore.robustify._curriculum import Result, Start
 from goexplore.robustify._library import Library
 from goexplore.robustify._stochastic import MAX_NO_OPS, STICKINESS, Eyes, StochasticGame
+
+Ending: TypeAlias = Literal["success", "death", "late", "cut"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +99,8 @@ class Rollout:
         self.eyes = Eyes(self._game.env, library.eyes)
         self._longest = config.max_game_frames // library.env.frame_skip
         self._alive_after_loss = False
+        self.ending: Ending = "cut"
+        """Why a rollout that is over ended."""
 
     def begin(self, start: Start) -> None:
         """Go to where a rollout begins: where `start` says, or right after a death."""
@@ -148,7 +152,7 @@ class Rollout:
         try:
             reward, over, lost = self._game.step(action, self.random)
         except EngineError:  # the native engine cannot go on: so rare that the rollout may simply be cut
-            self._start = None
+            self._start, self.ending = None, "cut"
             return Transition(0.0, cut=True)
         self.eyes.look()
         self._score += reward
@@ -161,9 +165,15 @@ class Rollout:
         from_start = self._start is None or self._start.point == 0
         self._alive_after_loss = died and not over and from_start
         finished = self._success and self._config.after_success == "stop"
-        ended = over or died or finished or self._is_late()
+        late = self._is_late()
+        ended = over or died or finished or late
+        self.ending = "success" if self._success else "death" if over or died else "late" if late else "cut"
         shaped = float(self._config.shape(np.array(reward), self._library.mean_score))
         return Transition(shaped, ended=ended, cut=not ended and self._steps >= self._last_step)
+
+    def place(self) -> Place:
+        """Return where in the game the rollout is."""
+        return self._game.place()
 
     def picture(self) -> NDArray[np.uint8] | None:
         """Return the screen for people to look at, if there is one."""
