@@ -54,6 +54,18 @@ def test_it_sees_the_screens_that_led_there():
     np.testing.assert_array_equal(player.eyes.observation, seen)
 
 
+@pytest.mark.parametrize("point", [1, 15, 16, 17])
+def test_people_see_the_screen_of_the_starting_point(point):
+    demonstration = find_demonstration("montezuma-first-key-00")
+    player = rollout(books=Library([demonstration], EyesConfig(), "native"))
+    player.begin(Start(0, point))
+    by_hand = StochasticGame(demonstration.env, "native")
+    by_hand.reset()
+    for action in demonstration.actions[:point]:
+        by_hand.step(action)
+    np.testing.assert_array_equal(player.picture(), by_hand.env.picture())
+
+
 def test_following_the_demonstration_succeeds_and_ends_the_rollout():
     player = rollout()
     player.begin(Start(0, 40))

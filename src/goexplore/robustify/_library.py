@@ -68,8 +68,11 @@ class Library:
         self.loses_life.append(lost)
 
     def mark_before(self, number: int, point: int) -> tuple[int, GameState]:
-        """Return a training frame at or before a point, and the state there."""
-        mark = point // _MARK_EVERY
+        """Return a training frame before a point, and the state there.
+
+        Not the point itself: a restored emulator shows its last screen until it is stepped.
+        """
+        mark = max(0, point - 1) // _MARK_EVERY
         return mark * _MARK_EVERY, self._marks[number][mark]
 
     def observation(self, number: int, point: int) -> NDArray[np.uint8]:
