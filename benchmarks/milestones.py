@@ -27,8 +27,6 @@ EVALUATION_SEED = "1000"
 
 AFTER_DEATH = ["--rollout.after-death", "0.5"]
 """A skull that kills is gone after that: who has not learnt in such a room waits for it for ever."""
-FAR_SIGHT = ["--ppo.discount", "0.998"]
-"""Rewards that lie 200 training frames apart: with a discount of 0.99 nothing is left of them."""
 
 
 class Milestone(NamedTuple):
@@ -69,7 +67,7 @@ MILESTONES = {
         1,
         TEN_SEARCHES,
         ["--until-score", "5500", "--max-training-frames", "1200", "--take", "different", "--count", "6"],
-        [*AFTER_DEATH, *FAR_SIGHT, "--ppo.cloning", "500", "--until-success", "0.5", "--held", "50M"],
+        [*AFTER_DEATH, "--ppo.cloning", "500", "--until-success", "0.5", "--held", "50M"],
     ),
 }
 
