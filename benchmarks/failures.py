@@ -82,7 +82,10 @@ def main() -> None:
         if death:
             deaths.append(np.concatenate(death, axis=1))
     if chosen.picture is not None and deaths:
-        Image.fromarray(np.concatenate(deaths)).save(chosen.picture)
+        if len(deaths) % 2:
+            deaths.append(np.zeros_like(deaths[0]))
+        pairs = [np.concatenate(deaths[at : at + 2], axis=1) for at in range(0, len(deaths), 2)]
+        Image.fromarray(np.concatenate(pairs)).save(chosen.picture)
 
 
 if __name__ == "__main__":
