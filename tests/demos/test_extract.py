@@ -121,6 +121,21 @@ def test_cut_to_a_length_another_trajectory_may_be_the_best():
     assert taken(source(slow, quick), max_training_frames=3, after_last_reward=True) == [[1, 1]]
 
 
+def test_what_lies_beyond_the_longest_cut_is_not_played(monkeypatch):
+    surveyed = []
+    monkeypatch.setattr(
+        _extract, "survey", lambda env, actions: surveyed.extend(actions) or survey(env, actions)
+    )
+    found = source([0, 1, 0, 1], [0, 1, 1, 3], [0, 3])
+    assert taken(found, take="different", difference=0, max_training_frames=2) == [[0, 1]]
+    assert surveyed == [b"", b"\0\1", b"\0\3"], "the first two are equal once cut"
+
+
+def test_a_level_may_be_reached_beyond_the_longest_cut():
+    late, never = [0, 1, 0, 3], [1, 1, 1, 1]
+    assert taken(source(late, never), until_level=1, max_training_frames=2) == [[0, 1]]
+
+
 def test_cut_where_a_level_is_completed_the_score_until_there_counts():
     rich_later, rich_now = [3, 1, 1, 1], [1, 3]
     assert taken(source(rich_later, rich_now), until_level=1) == [[1, 3]]
