@@ -183,6 +183,22 @@ def test_a_trajectory_that_does_not_win_what_the_archive_says_is_refused(rules):
         taken(damaged, **rules)
 
 
+class Generous(Ladder):
+    """Pays twice."""
+
+    def step(self, action):
+        return Step(reward=2 * super().step(action).reward, ended=False)
+
+
+def test_a_demonstration_wins_what_the_survey_of_its_run_said(monkeypatch):
+    """Runs are surveyed on their own engine, demonstrations recorded on the reference."""
+    monkeypatch.setattr(_extract, "build_env", lambda env, engine=None: Generous() if engine else Ladder())
+    with pytest.raises(
+        DemonstrationError, match="expected a score of 4 from entry 1 of run, got 2 on replay"
+    ):
+        taken(source([1, 1, 1]), max_training_frames=2)
+
+
 def test_without_cuts_that_change_the_order_only_what_is_taken_is_played(monkeypatch):
     played = []
     monkeypatch.setattr(

@@ -72,9 +72,12 @@ def test_following_the_demonstration_succeeds_and_ends_the_rollout():
     moved = play(player, ACTIONS[40:])
     assert len(moved) == 23
     assert moved[-1].ended
+    assert player.ending == "success"
+    player.begin(Start(0, 40))
+    assert player.ending is None, "the next one has just begun"
+    moved = play(player, ACTIONS[40:])
     assert [each.reward for each in moved] == [0.0] * 22 + [1.0]
     assert player.result() == (Start(0, 40), True)
-    assert player.ending == "success"
 
 
 def test_success_counts_what_is_won_from_the_start_on():

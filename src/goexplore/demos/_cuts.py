@@ -41,8 +41,11 @@ class Cuts:
         )
 
     @property
-    def playing_suffices(self) -> int | None:
-        """How many training frames of a trajectory have to be known to cut it; None means all."""
+    def frames_to_survey(self) -> int | None:
+        """How many training frames of a trajectory have to be known to cut it; None means all.
+
+        A level that is reached later than `max_training_frames` still counts as reached.
+        """
         return None if self.until_level is not None else self.max_training_frames
 
     def rank_length(self, rewards: Sequence[float], levels: Sequence[int]) -> int | None:

@@ -57,6 +57,8 @@ class _Candidate:
     length: int
     """Training frames that would become the demonstration, before what `after_last_reward` cuts off if there
     was no survey."""
+    score: float
+    """Of these training frames, as the archive says or the survey found."""
 
     @property
     def actions(self) -> bytes:
@@ -68,7 +70,7 @@ def extract(
     rules: Rules,
     progress: Callable[[str], None] = lambda line: None,
 ) -> list[Demonstration]:
-    """Return the demonstrations that the rules ask for, the best first, recorded on ale-py."""
+    """Return the demonstrations that the rules ask for, the best first, recorded on the reference."""
     games = [{**dataclasses.asdict(each.config.env), "game": each.config.env.name} for each in sources]
     if any(game != games[0] for game in games):
         raise ConfigError(
@@ -110,33 +112,37 @@ def _claims(source: Source, rules: Rules) -> Iterator[_Candidate]:
     for entry in _entries(source, rules):
         standing = source.archive.board.standing(entry)
         if standing.length > 0:
-            yield _Candidate(source=source, entry=entry, ranked=standing, length=standing.length)
+            length, score = standing.length, standing.score
+            yield _Candidate(source=source, entry=entry, ranked=standing, length=length, score=score)
 
 
 def _survey(source: Source, rules: Rules) -> Iterator[_Candidate]:
-    """Play all trajectories, and yield them as they are when cut."""
+    """Play all trajectories as far as they matter, and yield them as they are when cut."""
     first_with: dict[bytes, int] = {}  # trajectories that are equal once cut are one candidate
     for entry in _entries(source, rules):
-        first_with.setdefault(source.archive.trajectory(entry)[: rules.cuts.playing_suffices], entry)
+        first_with.setdefault(source.archive.trajectory(entry)[: rules.cuts.frames_to_survey], entry)
     entries = list(first_with.values())
     env = build_env(source.config.env, source.replaying_engine)
     candidates = []
     for number, found in survey(env, list(first_with)):
-        if len(found.rewards) == source.archive.board.standing(entries[number]).length:
-            _require_claim(source, entries[number], found.rewards)
+        claim = source.archive.board.standing(entries[number])
+        if len(found.rewards) == claim.length:
+            _require_score(source, entries[number], claim.score, found.rewards)
         ranked = rules.cuts.rank_length(found.rewards, found.levels)
         final = None if ranked is None else rules.cuts.final_length(found.rewards, ranked)
         if ranked is not None and final:
             standing = Standing(sum(found.rewards[:ranked]), ranked)
-            candidates.append(_Candidate(source=source, entry=entries[number], ranked=standing, length=final))
+            score = sum(found.rewards[:final])
+            candidates.append(
+                _Candidate(source=source, entry=entries[number], ranked=standing, length=final, score=score)
+            )
     yield from sorted(candidates, key=lambda candidate: candidate.entry)
 
 
-def _require_claim(source: Source, entry: int, rewards: Sequence[float]) -> None:
-    claimed = source.archive.board.standing(entry).score
-    if sum(rewards) != claimed:
+def _require_score(source: Source, entry: int, expected: float, rewards: Sequence[float]) -> None:
+    if sum(rewards) != expected:
         raise DemonstrationError(
-            f"expected a score of {claimed:g} from entry {entry} of {source.name}, got {sum(rewards):g} on "
+            f"expected a score of {expected:g} from entry {entry} of {source.name}, got {sum(rewards):g} on "
             "replay: the archive is damaged or the emulator another one, see `goexplore verify "
             f"{source.path}`"
         )
@@ -166,8 +172,8 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
         raise DemonstrationError(
             f"entry {entry} of {source.name}: {error}; see `goexplore verify {source.path}`"
         ) from error
+    _require_score(source, entry, candidate.score, recording.rewards)
     if not rules.need_a_survey:
-        _require_claim(source, entry, recording.rewards)
         final = rules.cuts.final_length(recording.rewards, len(actions))
         if final is None:
             raise DemonstrationError(

@@ -26,7 +26,7 @@ class EvaluationConfig:
     """What is played."""
 
     repetitions: int = 5
-    """Episodes for each of the 31 numbers of no-ops (paper section 2.3)."""
+    """Episodes for each number of no-ops (paper section 2.3)."""
     max_game_frames: int | None = 400_000
     """Where an episode is cut (appendix A.9), at the end of a training frame; None plays on."""
     until_score: float | None = None
@@ -53,7 +53,7 @@ class EvaluationConfig:
 
     @property
     def episode_count(self) -> int:
-        """All of them."""
+        """Every number of no-ops, `repetitions` times."""
         return len(NO_OP_COUNTS) * self.repetitions
 
 

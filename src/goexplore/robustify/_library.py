@@ -68,7 +68,7 @@ class Library:
         self.loses_life.append(lost)
 
     def mark_before(self, number: int, point: int) -> tuple[int, GameState]:
-        """Return a training frame before a point, and the state there.
+        """Return a training frame before a point, or 0, and the state there.
 
         Not the point itself: a restored emulator shows its last screen until it is stepped.
         """

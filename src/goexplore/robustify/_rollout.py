@@ -16,7 +16,8 @@ from goexplore.robustify._curriculum import Result, Start
 from goexplore.robustify._library import Library
 from goexplore.robustify._stochastic import MAX_NO_OPS, STICKINESS, Eyes, StochasticGame
 
-Ending: TypeAlias = Literal["success", "death", "late", "cut"]
+Ending: TypeAlias = Literal["success", "death", "over", "late", "cut"]
+"""The demonstration's score, a lost life, the end of the game, too little score in time, too long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +100,8 @@ class Rollout:
         self.eyes = Eyes(self._game.env, library.eyes)
         self._longest = config.max_game_frames // library.env.frame_skip
         self._alive_after_loss = False
-        self.ending: Ending = "cut"
-        """Why a rollout that is over ended."""
+        self.ending: Ending | None = None
+        """Why the rollout ended; None while it goes on."""
 
     def begin(self, start: Start) -> None:
         """Go to where a rollout begins: where `start` says, or right after a death."""
@@ -140,6 +141,7 @@ class Rollout:
     def _clear(self) -> None:
         self._score, self._steps, self._success, self._lead = 0.0, 0, False, b""
         self._alive_after_loss = False
+        self.ending = None
         self._last_step = self._longest
 
     def step(self, action: int) -> Transition:
@@ -167,9 +169,16 @@ class Rollout:
         finished = self._success and self._config.after_success == "stop"
         late = self._is_late()
         ended = over or died or finished or late
-        self.ending = "success" if self._success else "death" if over or died else "late" if late else "cut"
+        cut = not ended and self._steps >= self._last_step
+        if ended or cut:
+            self.ending = self._why(death=lost and (died or over), over=over, late=late)
         shaped = float(self._config.shape(np.array(reward), self._library.mean_score))
-        return Transition(shaped, ended=ended, cut=not ended and self._steps >= self._last_step)
+        return Transition(shaped, ended=ended, cut=cut)
+
+    def _why(self, *, death: bool, over: bool, late: bool) -> Ending:
+        if self._success:
+            return "success"
+        return "death" if death else "over" if over else "late" if late else "cut"
 
     def place(self) -> Place:
         """Return where in the game the rollout is."""

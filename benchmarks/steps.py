@@ -1,0 +1,72 @@
+"""What the benchmarks of training share: steps that are done once, and resumed if they were interrupted."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from goexplore.demos import sample_names
+from goexplore.robustify import TrainingDirectory
+
+FIRST_KEYS = [name for name in sample_names() if "first-key" in name]
+
+
+def run(*arguments: str, log: Path) -> str:
+    """Run a command of goexplore and return what it says; the log has it too."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a") as file:
+        print("$ goexplore", *arguments, file=file, flush=True)
+        command = [sys.executable, "-m", "goexplore", *arguments]
+        said = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=file, text=True).stdout
+        file.write(said)
+    return said
+
+
+def explore(preset: str, path: Path, *, game_frames: str, seed: int = 0) -> None:
+    """Search with a preset."""
+    resume = ["--resume"] if (path / "config.json").exists() else []
+    where = ["--seed", str(seed), "--game-frames", game_frames, "--run-dir", str(path), *resume]
+    _once(path, "explore", preset, *where)
+
+
+def take_demonstrations(searches: Sequence[Path], folder: Path, cuts: Sequence[str]) -> None:
+    """Take demonstrations out of searches."""
+    _once(folder, "demos", *map(str, searches), *cuts, "--after-last-reward", "--out", str(folder))
+
+
+def train(
+    demonstrations: Sequence[str], path: Path, *, settings: Sequence[str], limits: Sequence[str]
+) -> None:
+    """Train a policy."""
+    begun = (path / "config.json").exists()
+    how = ["--resume"] if begun else [*demonstrations, *settings]
+    _once(path, "robustify", *how, *limits, "--run-dir", str(path))
+
+
+def evaluate(path: Path, *, score: float, sharpness: float) -> tuple[str, str]:
+    """Evaluate a training's last policy by the whole protocol; return shares of episodes and first lives."""
+    how = ["--until-score", f"{score:g}", "--sharpness", f"{sharpness:g}", "--seed", "1000"]
+    said = run("evaluate", str(path), *how, log=_log(path))
+    shares = re.search(r"([\d.]+%) \(.*?\) of episodes and ([\d.]+%) \(.*?\) of first lives", said)
+    assert shares is not None, said
+    return shares[1], shares[2]
+
+
+def last_metrics(path: Path) -> dict[str, Any]:
+    """Return how far a training came."""
+    return TrainingDirectory.open(path).read_metrics()[-1]
+
+
+def _once(path: Path, *arguments: str) -> None:
+    """Run a command that fills a folder, unless it has been run to its end already."""
+    if not (path / "done").exists():
+        run(*arguments, log=_log(path))
+        (path / "done").touch()
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}.log")
