@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from goexplore.demos import write_demonstration
 from tests.cli.test_cli import goexplore
+from tests.robustify.mazes import demonstrate
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +81,12 @@ def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
     assert result.returncode == 2
     assert "expected the content that the checksum" in result.stderr
     assert not (tmp_path / "a.mp4").exists()
+
+
+def test_mazes_need_no_emulator_to_be_verified(tmp_path):
+    file = tmp_path / "mazes.demo.json"
+    write_demonstration(demonstrate(), file)
+    assert "replayed 63 game frames in Python: score 200" in goexplore("verify", file).stdout
 
 
 def test_a_folder_of_demonstrations_is_verified(run, tmp_path):

@@ -67,7 +67,7 @@ def test_others_unfold_in_a_browser(opened, tmp_path):
     assert tab.locator("#others svg text", has_text="Human expert").is_visible()
     row = tab.locator("#others td", has_text="Human expert")
     assert not row.is_visible()
-    tab.get_by_text("All numbers").click()
+    tab.locator("#others summary").click()
     assert row.is_visible()
 
 
