@@ -8,6 +8,7 @@ import sys
 import time
 
 import pandas
+import pyarrow.parquet
 import pytest
 
 from goexplore.cli._policies import find_policy
@@ -120,6 +121,16 @@ def test_a_damaged_file_is_told(tmp_path):
     (tmp_path / "e.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(EvaluationError, match="evaluate again"):
         evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
+
+
+def test_a_file_of_another_version_is_told(tmp_path):
+    file = tmp_path / "e.parquet"
+    evaluate(MAKE, CONFIG, file=file)
+    table = pyarrow.parquet.read_table(file)
+    newer = {**table.schema.metadata, b"version": b"2"}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(newer), file)
+    with pytest.raises(EvaluationError, match=r"format version 2 instead of 1.*evaluate again"):
+        read_episodes(file)
 
 
 class TestChoice:

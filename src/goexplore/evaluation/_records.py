@@ -15,7 +15,10 @@ from goexplore.errors import EvaluationError
 from goexplore.evaluation._episodes import Episode
 from goexplore.files import written_whole
 
-_KEY = b"goexplore"
+_SETTINGS = b"goexplore"
+_VERSION = b"version"
+_FORMAT = b"1"
+"""Raised when older versions of goexplore could not read the file."""
 _SCHEMA = pyarrow.schema(
     [
         ("seed", pyarrow.uint64()),
@@ -34,7 +37,7 @@ _SCHEMA = pyarrow.schema(
 
 def write_episodes(file: Path, episodes: Sequence[Episode], settings: dict[str, Any]) -> None:
     """Write a file that is there whole or not at all."""
-    schema = _SCHEMA.with_metadata({_KEY: json.dumps(settings).encode()})
+    schema = _SCHEMA.with_metadata({_SETTINGS: json.dumps(settings).encode(), _VERSION: _FORMAT})
     table = pyarrow.Table.from_pylist([asdict(each) for each in episodes], schema=schema)
     with written_whole(file) as aside:
         pyarrow.parquet.write_table(table, aside)
@@ -44,7 +47,10 @@ def read_episodes(file: Path) -> tuple[list[Episode], dict[str, Any]]:
     """Return episodes and settings; raise EvaluationError for a file that is not whole."""
     try:
         table = pyarrow.parquet.read_table(file)
-        settings = json.loads((table.schema.metadata or {})[_KEY])
+        metadata = table.schema.metadata or {}
+        if metadata[_VERSION] != _FORMAT:
+            raise ValueError(f"format version {metadata[_VERSION].decode()} instead of {_FORMAT.decode()}")
+        settings = json.loads(metadata[_SETTINGS])
         return [Episode(**row) for row in table.to_pylist()], settings
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EvaluationError(
