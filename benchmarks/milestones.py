@@ -7,6 +7,7 @@ runs/milestones/.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,45 +28,60 @@ class Milestone(NamedTuple):
 
     score: float
     minutes: float
-    seeds: int
-    searches: list[tuple[str, int]]
-    """Presets and seeds; none takes the samples of the first key."""
-    demos: list[str]
-    """Options of `goexplore demos`."""
-    settings: list[str]
-    """Options of `goexplore robustify`."""
     limits: list[str]
-    """Where it stops."""
+    """Where it stops before."""
+    seeds: int = 1
+    searches: Sequence[tuple[str, int]] = ()
+    """Presets and seeds; none takes the samples of the first key."""
+    demos: Sequence[str] = ()
+    """Options of `goexplore demos`."""
+    settings: Sequence[str] = ()
+    """Options of `goexplore robustify`."""
 
 
 MILESTONES = {
-    "first-key": Milestone(100, 40, 3, [], [], [], ["--until-success", "0.9"]),
+    "first-key": Milestone(score=100, minutes=40, limits=["--until-success", "0.9"], seeds=3),
     "door": Milestone(
-        400,
-        60,
-        1,
-        SIX_SEARCHES,
-        ["--until-score", "400", "--take", "different", "--count", "10"],
-        AFTER_DEATH,
-        ["--until-success", "0.7", "--held", "20M"],
+        score=400,
+        minutes=60,
+        limits=["--until-success", "0.7", "--held", "20M"],
+        searches=SIX_SEARCHES,
+        demos=["--until-score", "400", "--take", "different", "--count", "10"],
+        settings=AFTER_DEATH,
     ),
     "sword": Milestone(
-        2500,
-        150,
-        1,
-        SIX_SEARCHES,
-        ["--until-score", "2500", "--max-training-frames", "530", "--take", "different", "--count", "5"],
-        AFTER_DEATH,
-        ["--until-success", "0.5", "--held", "50M"],
+        score=2500,
+        minutes=150,
+        limits=["--until-success", "0.5", "--held", "50M"],
+        searches=SIX_SEARCHES,
+        demos=[
+            "--until-score",
+            "2500",
+            "--max-training-frames",
+            "530",
+            "--take",
+            "different",
+            "--count",
+            "5",
+        ],
+        settings=AFTER_DEATH,
     ),
     "gems": Milestone(
-        5500,
-        150,
-        1,
-        TEN_SEARCHES,
-        ["--until-score", "5500", "--max-training-frames", "1200", "--take", "different", "--count", "6"],
-        [*AFTER_DEATH, "--ppo.cloning", "500"],
-        ["--until-success", "0.5", "--held", "50M"],
+        score=5500,
+        minutes=150,
+        limits=["--until-success", "0.5", "--held", "50M"],
+        searches=TEN_SEARCHES,
+        demos=[
+            "--until-score",
+            "5500",
+            "--max-training-frames",
+            "1200",
+            "--take",
+            "different",
+            "--count",
+            "6",
+        ],
+        settings=[*AFTER_DEATH, "--ppo.cloning", "500"],
     ),
 }
 
