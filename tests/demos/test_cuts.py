@@ -24,12 +24,12 @@ def test_a_level_is_reached_at_the_first_training_frame_that_is_on_it(level, len
     assert cut(until_level=level) == length
 
 
+def test_a_level_that_was_skipped_is_reached_with_the_next_one():
+    assert cut(rewards=[0] * 3, levels=[0, 2, 2], until_level=1) == 2
+
+
 def test_a_trajectory_that_never_reaches_the_level_does_not_qualify():
     assert cut(until_level=3) is None
-
-
-def test_a_level_that_is_left_again_counts_from_its_first_training_frame():
-    assert cut(rewards=[0] * 4, levels=[0, 1, 0, 1], until_level=1) == 2
 
 
 @pytest.mark.parametrize(("most", "length"), [(1, 1), (6, 6), (9000, 6)])

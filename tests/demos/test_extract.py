@@ -16,9 +16,9 @@ from tests.worlds import findings, offer, planted
 
 
 class Ladder(Environment):
-    """Action 1 pays a point, 2 costs one, 3 climbs to the next level, 0 does nothing."""
+    """Action 1 pays a point, 2 costs one, 3 climbs to the next level, 4 down again, 0 does nothing."""
 
-    action_count = 4
+    action_count = 5
 
     def __init__(self, *_):
         self.steps = 0
@@ -29,7 +29,7 @@ class Ladder(Environment):
 
     def step(self, action):
         self.steps += 1
-        self.level += action == 3
+        self.level += {3: 1, 4: -1}.get(action, 0)
         return Step(reward=float({1: 1, 2: -1}.get(action, 0)), ended=False)
 
     def observation(self):
@@ -275,6 +275,11 @@ def test_a_survey_tells_what_each_trajectory_brings():
         3: ([], []),
         4: ([1, 0, 1, 1], [0, 1, 1, 1]),
     }
+
+
+def test_a_level_that_is_left_again_stays_reached():
+    ((_, found),) = survey(Ladder(), [bytes([0, 3, 4, 0, 3, 3])])
+    assert list(found.levels) == [0, 1, 1, 1, 1, 2]
 
 
 def test_what_trajectories_share_is_played_once():

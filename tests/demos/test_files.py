@@ -12,6 +12,7 @@ from goexplore.demos import (
     verify_demonstration,
     write_demonstration,
 )
+from goexplore.envs import Place
 from goexplore.errors import DemonstrationError
 from goexplore.files import json_sha256
 
@@ -50,6 +51,13 @@ def test_every_sample_replays(name):
     assert demonstration.game_frames == 4 * len(demonstration.actions)
     if "first-key" in name:
         assert demonstration.score == demonstration.rewards[-1] == 100
+
+
+def test_one_sample_solves_three_levels_as_the_demonstrations_of_the_paper_do():
+    """Section 3.1.2; the game's memory stands still at the third level, so levels are counted."""
+    demonstration = find_demonstration("montezuma-three-levels")
+    assert demonstration.end == Place(3, 1)
+    assert 35_200 <= demonstration.score <= 51_900  # the paper's
 
 
 def test_there_are_ten_samples_of_the_first_key_and_no_two_are_alike():

@@ -3,7 +3,7 @@ import multiprocessing
 import numpy as np
 import pytest
 
-from goexplore.envs import AtariEnv, Place, gymnasium_id, rom_name
+from goexplore.envs import AtariEnv, Place, facts, gymnasium_id, rom_name
 from goexplore.errors import ConfigError, SnapshotError
 from goexplore.random import SplitMix64
 
@@ -120,6 +120,17 @@ def test_a_score_counter_that_rolls_over_does_not_cost_points(monkeypatch):
 def test_place_is_known_for_montezuma_only_where_the_game_has_a_map():
     assert AtariEnv(game="montezuma_revenge").place() == Place(0, 1)
     assert AtariEnv(game="pong").place() == Place(-1, -1)
+
+
+def test_levels_of_montezuma_are_counted_beyond_the_third_where_the_memory_stands_still():
+    game = facts("montezuma_revenge")
+    assert game.place_after(Place(5, 15), here=Place(2, 1)) == Place(6, 1)
+    assert game.place_after(Place(5, 14), here=Place(2, 15)) == Place(5, 15)
+    assert game.place_after(Place(5, 2), here=Place(2, 1)) == Place(5, 1)
+
+
+def test_other_games_have_the_level_that_they_say():
+    assert facts("pitfall").place_after(Place(0, 15), here=Place(0, 1)) == Place(0, 1)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -49,12 +50,14 @@ class Cuts:
         return None if self.until_level is not None else self.max_training_frames
 
     def rank_length(self, rewards: Sequence[float], levels: Sequence[int]) -> int | None:
-        """Return the training frames by whose score trajectories compete; None where one does not qualify."""
+        """Return the training frames by whose score trajectories compete; None where one does not qualify.
+
+        `levels` are the highest so far, as in a survey.
+        """
         length = len(rewards)
         if self.until_level is not None:
-            reached = (index for index, level in enumerate(levels) if level >= self.until_level)
-            first = next(reached, None)
-            if first is None:
+            first = bisect_left(levels, self.until_level)
+            if first == length:
                 return None
             length = first + 1
         if self.max_training_frames is not None:
@@ -72,8 +75,7 @@ class Cuts:
         """Return what is left of `length` in the end; None where a reward is asked for and there is none."""
         if not self.after_last_reward:
             return length
-        paid = [index for index, reward in enumerate(rewards[:length]) if reward > 0]
-        return paid[-1] + 1 if paid else None
+        return next((end for end in range(length, 0, -1) if rewards[end - 1] > 0), None)
 
     def describe(self) -> tuple[str, ...]:
         """Return the rules in words."""

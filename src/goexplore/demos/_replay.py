@@ -31,7 +31,7 @@ class Recording:
 def record(env: Environment, actions: bytes) -> Recording:
     """Play a trajectory from the initial state."""
     env.reset()
-    rewards = []
+    rewards, place = [], env.place()
     digest = hashlib.sha256()
     for position, action in enumerate(actions):
         if action >= env.action_count:
@@ -41,13 +41,14 @@ def record(env: Environment, actions: bytes) -> Recording:
             )
         reward, ended = env.step(action)
         rewards.append(reward)
+        place = env.place_after(place)
         digest.update(bytes([action]) + np.ascontiguousarray(env.observation()).tobytes())
         if ended and position + 1 < len(actions):
             raise DemonstrationError(
                 f"expected an episode of {len(actions)} training frames, got one that ends after "
                 f"{position + 1}"
             )
-    return Recording(rewards=tuple(rewards), end=env.place(), trace=digest.hexdigest())
+    return Recording(rewards=tuple(rewards), end=place, trace=digest.hexdigest())
 
 
 def read_demonstration(file: Path) -> Demonstration:
@@ -89,7 +90,7 @@ class Survey:
     rewards: Sequence[float]
     """One per training frame."""
     levels: Sequence[int]
-    """After each training frame."""
+    """The highest so far, after each training frame."""
 
 
 def survey(env: Environment, trajectories: Sequence[bytes]) -> Iterator[tuple[int, Survey]]:
@@ -99,22 +100,24 @@ def survey(env: Environment, trajectories: Sequence[bytes]) -> Iterator[tuple[in
     """
     rewards: list[float] = []
     levels: list[int] = []
-    marks: list[tuple[int, bytes]] = []
+    marks: list[tuple[int, bytes, Place]] = []
     played = b""
     env.reset()
+    place = env.place()
     for number in sorted(range(len(trajectories)), key=trajectories.__getitem__):
         actions = trajectories[number]
         shared = shared_length(played, actions)
         if shared < len(played):
             while marks[-1][0] > shared:
                 marks.pop()
-            start, state = marks[-1]
+            start, state, place = marks[-1]
             env.restore(state)
             del rewards[start:], levels[start:]
         for position in range(len(rewards), len(actions)):
             if position % _MARK_EVERY == 0 and (not marks or marks[-1][0] < position):
-                marks.append((position, env.snapshot()))
+                marks.append((position, env.snapshot(), place))
             rewards.append(env.step(actions[position]).reward)
-            levels.append(env.place().level)
+            place = env.place_after(place)
+            levels.append(max(place.level, levels[-1] if levels else place.level))
         played = actions
         yield number, Survey(rewards=rewards, levels=levels)

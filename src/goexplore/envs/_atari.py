@@ -95,6 +95,10 @@ class AtariEnv(Environment):
         """Return level and room as the game's memory has them, where they are known."""
         return self._facts.place(self._ale.getRAM())
 
+    def place_after(self, before: Place) -> Place:
+        """Return level and room, with all levels counted."""
+        return self._facts.place_after(before, self.place())
+
     def lives(self) -> int:
         """Return the lives that are left."""
         return int(self._ale.lives())

@@ -65,6 +65,13 @@ class Environment(Protocol):
         """Return the place of the current state, or `NOWHERE`. Stale right after `restore`."""
         return NOWHERE
 
+    def place_after(self, before: Place) -> Place:
+        """Return the place of the current state, given the one before the last `step`.
+
+        For who plays on from the initial state: it counts levels that a single state does not tell apart.
+        """
+        return self.place()
+
     def lives(self) -> int | None:
         """Return the lives that are left, or None where there is no such thing."""
         return None

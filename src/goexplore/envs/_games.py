@@ -35,6 +35,9 @@ class Game:
     level_address: int | None = None
     """RAM byte with the level: for metrics and maps only, never for cells."""
 
+    way_to_next_level: tuple[int, int] | None = None
+    """The rooms between which a level ends, where the byte does not count all levels."""
+
     room_rows: tuple[Sequence[int], ...] = ()
     """How the rooms of a level lie on the map: from top to bottom, each row centred."""
 
@@ -44,12 +47,23 @@ class Game:
     score_limit: int | None = None
     """Where the score counter starts again at 0; the emulator then reports a reward of about -score_limit."""
 
+    @property
+    def has_map(self) -> bool:
+        """Whether it is known where in memory the room is."""
+        return self.room_address is not None
+
     def place(self, memory: Sequence[int] | NDArray[np.uint8]) -> Place:
         """Return level and room in a game's memory, where they are known."""
         if self.room_address is None:
             return NOWHERE
         level = 0 if self.level_address is None else int(memory[self.level_address])
         return Place(level, self.room_numbers[int(memory[self.room_address])])
+
+    def place_after(self, before: Place, here: Place) -> Place:
+        """Return where a training frame led, with levels counted from `before` on."""
+        if self.way_to_next_level is None:
+            return here
+        return Place(before.level + ((before.room, here.room) == self.way_to_next_level), here.room)
 
 
 def _pitfall_rooms() -> bytes:
@@ -66,7 +80,8 @@ GAMES: dict[str, Game] = {
     "montezuma_revenge": Game(
         episode_end="life-loss",
         room_address=3,
-        level_address=57,
+        level_address=57,  # counts to 2 and stays there: all further levels are played like the third
+        way_to_next_level=(15, 1),
         room_rows=(range(3), range(3, 8), range(8, 15), range(15, 24)),
         playfield_top=50,
         score_limit=1_000_000,

@@ -99,7 +99,8 @@ class EpisodeInPlay:
         self.score = 0.0
         self._first_life_score: float | None = None
         self._game_frames, self._lives_lost, self._capped = no_ops, 0, False
-        self._places = {self.game.place()}
+        self._place = self.game.env.place()
+        self._places = {self._place}
         self._longest = player.longest
         self.training_frames = 0
 
@@ -109,7 +110,8 @@ class EpisodeInPlay:
         self.score += reward
         self.training_frames += 1
         self._game_frames += self.game.frame_skip
-        self._places.add(self.game.place())
+        self._place = self.game.env.place_after(self._place)
+        self._places.add(self._place)
         if lost:
             self._lives_lost += 1
             if self._first_life_score is None:
