@@ -9,7 +9,7 @@ DEMO_RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-.venv/core: pyproject.toml setup.py constraints.txt $(wildcard src/goexplore/_native/*.c src/goexplore/_native/*/*.h)
+.venv/core: pyproject.toml setup.py constraints.txt $(wildcard src/goexplore/_native/*.c src/goexplore/_native/*/*.h src/goexplore/_native/translator.py)
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
@@ -47,7 +47,7 @@ results: .venv/dev ## repeat the runs of docs/results.md (about ten minutes on t
 milestones: .venv/dev ## demonstrations of Montezuma's Revenge into policies (some hours; can be started again)
 	$(BIN)/python benchmarks/milestones.py
 
-results-long: .venv/dev ## the paper's 600 million game frames (several hours; can be interrupted and started again)
+results-long: .venv/dev ## the paper's 600 million game frames, and Pitfall (some hours; can be started again)
 	$(BIN)/python benchmarks/results.py --plan long
 
 clean: ## remove the environment and caches; runs stay

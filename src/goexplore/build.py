@@ -128,7 +128,7 @@ class MakeNativeKernel:
                 room_address=-1 if game.room_address is None else game.room_address,
                 level_address=-1 if game.level_address is None else game.level_address,
             ),
-            room_numbers=game.room_numbers if cells.kind == "downscaled" and game.room_address else None,
+            room_numbers=game.room_numbers if cells.kind == "downscaled" and game.has_map else None,
         )
 
 

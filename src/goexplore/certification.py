@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import count, zip_longest
+from itertools import count, cycle, islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,10 @@ class Certification:
 
     rom: str
     md5: str
+    version: str
+    """Of the native engine."""
+    translated: bool
+    """Whether it ran the ROM's code translated, where that was known, or all of it interpreted."""
     game_frames: int
     """Compared."""
     trajectory_game_frames: int
@@ -67,10 +71,10 @@ def plays(archives: Sequence[Archive], actions: bytes, seed: int) -> Iterator[Pl
     trajectories = [
         bytes(actions[action] for action in trajectory) for trajectory in every_room_first(archives)
     ]
+    deep = cycle(trajectories)
     for number in count():
         if trajectories and number % 100:
-            trajectory = trajectories[number % len(trajectories)]
-            yield Play(actions=trajectory, tail=_TAIL, seed=stream_state(seed, number))
+            yield Play(actions=next(deep), tail=_TAIL, seed=stream_state(seed, number))
         else:
             yield Play(actions=b"", tail=_RANDOM_PLAY, seed=stream_state(seed, number))
 
@@ -112,7 +116,10 @@ class LockStep:
                 action = random.index(18)
             for frame in range(FRAME_SKIP):
                 reward = ale.act(action)
-                mine = machine.frame(action, frame == FRAME_SKIP - 1)
+                try:
+                    mine = machine.frame(action, frame == FRAME_SKIP - 1)
+                except RuntimeError as error:
+                    return self._differ(play, step, frame, places, f"the native engine stops at {error}")
                 ram = ale.getRAM()
                 if (
                     mine != reward
@@ -126,7 +133,7 @@ class LockStep:
             if not np.array_equal(ale.getScreen(), np.asarray(machine)):
                 wrong = int((ale.getScreen() != np.asarray(machine)).sum())
                 return self._differ(play, step, FRAME_SKIP - 1, places, f"{wrong} pixels of the screen")
-            if self._facts.room_address is not None:
+            if self._facts.has_map:
                 places.add(self._facts.place(ram))
             if random.word() % _RESTORE == 0:
                 machine.restore(machine.snapshot())
@@ -170,12 +177,10 @@ def certify(
     done = on_trajectories = trajectories = 0
     places = set[Place]()
     differences: list[str] = []
-    load_cartridge(rom)  # translated once, not in every process
+    cartridge = load_cartridge(rom)  # translated once, not in every process
     with ProcessPoolExecutor(workers, initializer=_begin, initargs=(rom,)) as pool:
         source = plays(archives, actions, seed)
-        waiting = [
-            (play, pool.submit(_compare, play)) for play, _ in zip(source, range(2 * workers), strict=False)
-        ]
+        waiting = [(play, pool.submit(_compare, play)) for play in islice(source, 2 * workers)]
         while waiting:
             play, future = waiting.pop(0)
             compared = future.result()
@@ -193,6 +198,8 @@ def certify(
     return Certification(
         rom=rom,
         md5=rom_checksum(rom),
+        version=native.atari.VERSION,
+        translated=cartridge.translated,
         game_frames=done,
         trajectory_game_frames=on_trajectories,
         trajectories=trajectories,

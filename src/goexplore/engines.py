@@ -8,14 +8,14 @@ and a difference that it finds ends the use of the native engine for that game o
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from goexplore import _native as native
 from goexplore.envs._games import TWO_MAZES
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, OutputError
+from goexplore.files import is_file, state_folder
 
 Engine: TypeAlias = Literal["native", "ale"]
 EngineWish: TypeAlias = Literal["auto", "native", "ale"]
@@ -27,13 +27,15 @@ class Certificate:
 
     md5: str
     """Of the ROM."""
+    version: str
+    """Of the engine."""
     game_frames: int
     """Compared without a difference."""
 
 
 CERTIFIED: dict[str, Certificate] = {
-    "montezuma_revenge": Certificate("3347a6dd59049b15a38394aa2dafa585", 20_027_656),
-    "pitfall": Certificate("3e90cf23106f2e08b2781e41299de556", 20_007_836),
+    "montezuma_revenge": Certificate("3347a6dd59049b15a38394aa2dafa585", "643950c555c5423f", 20_027_656),
+    "pitfall": Certificate("3e90cf23106f2e08b2781e41299de556", "643950c555c5423f", 20_007_836),
 }
 """By ROM name; docs/engine.md has the commands."""
 
@@ -56,11 +58,15 @@ def choose_engine(rom: str, wish: EngineWish) -> Choice:
         return Choice("ale", "ale-py, as asked for")
     if native.atari is None:
         if wish == "native":
+            require_compiled()
+        return Choice("ale", f"ale-py: there is no native engine, {native.missing_because}")
+    if is_distrusted(rom):
+        if wish == "native":
             raise ConfigError(
-                "expected a compiled native engine, got an installation without one: install a C compiler "
-                "and reinstall goexplore, or use --engine ale"
+                f"expected an engine that plays {rom} as ale-py does, got the native one, which was seen to "
+                f"differ: start a run with --engine ale, or see {distrust_file(rom)}"
             )
-        return Choice("ale", "ale-py: the native engine was not compiled here")
+        return Choice("ale", f"ale-py: the native engine was seen to differ, see {distrust_file(rom)}")
     if wish == "native":
         return Choice("native", "native, as asked for")
     certificate = CERTIFIED.get(rom)
@@ -68,9 +74,18 @@ def choose_engine(rom: str, wish: EngineWish) -> Choice:
         return Choice("ale", f"ale-py: the native engine is not certified for {rom}")
     if certificate.md5 != rom_checksum(rom):
         return Choice("ale", f"ale-py: the native engine is certified for another ROM of {rom}")
-    if distrust_file(rom).exists():
-        return Choice("ale", f"ale-py: the native engine was seen to differ, see {distrust_file(rom)}")
+    if certificate.version != native.atari.VERSION:
+        return Choice("ale", f"ale-py: the native engine was changed since it was certified for {rom}")
     return Choice("native", f"native: equal to ale-py in {certificate.game_frames:,} game frames")
+
+
+def require_compiled() -> None:
+    """Refuse to go on without the native engine."""
+    if native.atari is None:
+        raise ConfigError(
+            f"expected the native engine, got an installation without one ({native.missing_because}): "
+            "install a C compiler and Python's headers and reinstall goexplore, or use --engine ale"
+        )
 
 
 def where_judged(rom: str) -> str:
@@ -87,23 +102,24 @@ def rom_checksum(rom: str) -> str:
 
 
 def distrust_file(rom: str) -> Path:
-    """Return the file whose existence keeps `auto` from using the native engine for a game."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "goexplore" / "distrusted"
-    return folder / f"{rom}-{rom_checksum(rom)}.txt"
+    """Return the file whose existence keeps the native engine from being used for a game."""
+    return state_folder() / "distrusted" / f"{rom}-{rom_checksum(rom)}.txt"
 
 
-def refuse_distrusted(rom: str, engine: Engine) -> None:
-    """Refuse to go on with a run of an engine that was seen to differ from ale-py since."""
-    if engine == "native" and distrust_file(rom).exists():
-        raise ConfigError(
-            f"expected an engine that plays {rom} as ale-py does, got the native one, which was seen to "
-            f"differ: start a new run, or see {distrust_file(rom)}"
-        )
+def is_distrusted(rom: str) -> bool:
+    """Return whether the native engine was seen to play a game otherwise than ale-py, on this machine."""
+    return is_file(distrust_file(rom))
 
 
 def distrust(rom: str, reason: str) -> Path:
     """Stop the use of the native engine for a game; return the file that says why."""
     file = distrust_file(rom)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"{reason}\nDelete this file to trust the native engine with {rom} again.\n")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{reason}\nDelete this file to trust the native engine with {rom} again.\n")
+    except OSError as error:
+        raise OutputError(
+            f"expected to note in {file} that the native engine plays {rom} otherwise than ale-py, got "
+            f"{error.strerror or error}: use --engine ale"
+        ) from error
     return file

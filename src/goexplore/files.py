@@ -67,6 +67,16 @@ def require_writable(file: Path) -> None:
         probe.unlink()
 
 
+def cache_folder() -> Path:
+    """Return the folder for what can be made again at any time."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "goexplore"
+
+
+def state_folder() -> Path:
+    """Return the folder for what goexplore has learnt about this machine."""
+    return Path(os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")) / "goexplore"
+
+
 def write_json(file: Path, content: dict[str, Any]) -> None:
     """Write a file that is there whole or not at all."""
     with written_whole(file) as aside:

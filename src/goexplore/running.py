@@ -17,8 +17,8 @@ from goexplore.build import build_executor, build_selection, build_world
 from goexplore.cells import CellRepresentation
 from goexplore.config import SearchConfig
 from goexplore.directories import clear_errors
-from goexplore.engines import EngineWish, choose_engine, refuse_distrusted
-from goexplore.envs import load_cartridge
+from goexplore.engines import EngineWish, choose_engine
+from goexplore.envs import why_interpreted
 from goexplore.errors import ConfigError
 from goexplore.event_file import EventFile
 from goexplore.exploration import ProcessExecutor, Search, Status
@@ -137,8 +137,8 @@ def explore(
         run = RunDirectory.open(Path(run_dir))
         run.require(config, engine)
         engine = run.engine()
-        refuse_distrusted(config.env.name, engine)
     choice = choose_engine(config.env.name, engine)
+    reporter.say(f"engine: {choice.reason}")
     world = build_world(config, choice.engine)
     world.reset()  # finds settings that do not fit the game before anything is written
     with contextlib.ExitStack() as stack:
@@ -146,9 +146,9 @@ def explore(
         if not resume:
             run = RunDirectory.create(Path(run_dir), config, choice.engine)
         stack.enter_context(run.locked())
-        reporter.say(f"engine: {choice.reason}")
-        if choice.engine == "native" and not load_cartridge(config.env.name).translated:
-            reporter.say("no C compiler: the ROM is interpreted, which takes about twice the time")
+        interpreted = why_interpreted(config.env.name) if choice.engine == "native" else None
+        if interpreted is not None:
+            reporter.say(f"warning: the ROM is interpreted, which takes about twice the time: {interpreted}")
         checkpoint = run.read_checkpoint()
         if checkpoint:
             for warning in checkpoint.warnings:
@@ -196,7 +196,7 @@ class _Session:
     ) -> None:
         self.interrupted = False
         self._search, self._run, self._limits, self._reporter = search, run, limits, reporter
-        self._crashed_tasks = 0
+        self._crashed_tasks = self._told_of_stops = 0
         with clear_errors(run.path):
             self._events = EventFile(run.path / "tensorboard")
         self._checkpoint_seconds = checkpoint_minutes * 60
@@ -258,6 +258,13 @@ class _Session:
             self._reporter.say(
                 f"warning: {self._crashed_tasks} explorations crashed every worker that ran them and were "
                 "given up: they count as having found nothing"
+            )
+        stopped = self._search.stopped
+        if len(stopped) >= 2 * self._told_of_stops + 1:  # the first, then ever less often
+            self._told_of_stops = len(stopped)
+            self._reporter.say(
+                f"warning: {len(stopped)} explorations ended where the native engine could not go on, the "
+                f"last at {stopped[-1]}; ale-py might have gone on: it plays a new run with --engine ale"
             )
 
     def _progress(self) -> Progress:

@@ -13,7 +13,7 @@ from goexplore.build import build_world
 from goexplore.config import SearchConfig
 from goexplore.engines import Engine
 from goexplore.envs import AtariEnv, NativeAtariEnv
-from goexplore.errors import WorkerError
+from goexplore.errors import EngineError, WorkerError
 from goexplore.exploration import World, take_apart
 
 
@@ -122,7 +122,10 @@ def play(world: World, replay: Replay, engine: Engine = "ale") -> list[Mismatch]
             action = replay.actions[position]
             if action >= world.action_count:
                 return mismatches + _lost(waiting, f"action {action} at training frame {position} is unknown")
-            reward, cell = world.step(action)
+            try:
+                reward, cell = world.step(action)
+            except EngineError as error:
+                return mismatches + _lost(waiting, f"at training frame {position + 1}: {error}")
             score += reward
             if cell is None:
                 return mismatches + _lost(waiting, f"the episode ends at training frame {position + 1}")

@@ -6,16 +6,22 @@ import os
 import re
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 
+import ale_py
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from goexplore import _native as native
+from goexplore._native.version import engine_version
+from goexplore.cli._certify import run_certify
 from goexplore.cli._verify import run_verify
-from goexplore.engines import CERTIFIED, choose_engine
+from goexplore.demos import Source
+from goexplore.engines import CERTIFIED, choose_engine, distrust
 from goexplore.envs import AtariEnv
+from goexplore.errors import ConfigError, OutputError
 from tests.cli.test_cli import goexplore, start, tables, wait_until  # noqa: F401
 
 pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
@@ -66,7 +72,8 @@ def test_without_a_compiler_one_line_says_what_that_costs(explored, tmp_path):
     environment = {**os.environ, "CC": "/nonexistent", "XDG_CACHE_HOME": str(tmp_path)}
     result = goexplore("explore", "montezuma", "--run-dir", tmp_path / "run", *NATIVE, env=environment)
     assert result.returncode == 0, result.stderr
-    assert "no C compiler: the ROM is interpreted" in result.stderr
+    assert "the ROM is interpreted" in result.stderr
+    assert "no C compiler '/nonexistent'" in result.stderr
     assert tables(tmp_path / "run") == tables(explored)
 
 
@@ -83,12 +90,14 @@ def test_verify_replays_on_the_reference(explored):
 
 
 @pytest.fixture
-def copied(explored, tmp_path, monkeypatch):
-    """A copy of the run, and a cache directory of its own with the translations that are there."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    (tmp_path / "cache" / "goexplore").mkdir(parents=True)
-    (tmp_path / "cache" / "goexplore" / "translations").symlink_to(home / "goexplore" / "translations")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def own_trust(tmp_path, monkeypatch):
+    """What is learnt about the engine here is forgotten after the test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def copied(explored, tmp_path, own_trust):
+    """A copy of the run."""
     return Path(shutil.copytree(explored, tmp_path / "run"))
 
 
@@ -100,6 +109,9 @@ def test_a_difference_ends_the_use_of_the_native_engine_for_that_game(copied, mo
     assert "the simulator's state differs" in printed
     assert "is not used for montezuma_revenge on this machine any more" in printed
     assert choose_engine("montezuma_revenge", "auto").engine == "ale"
+    with pytest.raises(ConfigError, match="the native one, which was seen to differ"):
+        choose_engine("montezuma_revenge", "native")
+    assert Source.open(copied).replaying_engine == "ale"
     result = goexplore("explore", "montezuma", "--run-dir", copied, *QUICK, "--resume")
     assert result.returncode == 2
     assert "was seen to differ" in result.stderr
@@ -122,11 +134,32 @@ def test_a_damaged_archive_is_not_the_engines_fault(copied):
     assert choose_engine("montezuma_revenge", "auto").engine == "native"
 
 
+def test_without_the_engine_nobody_says_whose_fault_it_is(copied, monkeypatch, capsys):
+    memory = AtariEnv.memory
+    monkeypatch.setattr(AtariEnv, "memory", lambda env: memory(env)[:-1] + b"!")
+    monkeypatch.setattr(native, "atari", None)
+    assert run_verify([str(copied), "--sample", "3"]) == 1
+    assert "whether the archive is damaged cannot be told" in capsys.readouterr().out
+    monkeypatch.undo()
+    assert choose_engine("montezuma_revenge", "auto").engine == "native"
+
+
 @pytest.mark.parametrize("rom", CERTIFIED)
 def test_certified_games_use_the_native_engine(rom):
     choice = choose_engine(rom, "auto")
     assert choice.engine == "native"
     assert f"{CERTIFIED[rom].game_frames:,} game frames" in choice.reason
+
+
+def test_a_certificate_is_of_one_version_of_the_engine(monkeypatch):
+    """Who changes how it plays has to certify it again: `goexplore certify` prints the new certificate."""
+    for certificate in CERTIFIED.values():
+        assert certificate.version == native.atari.VERSION == engine_version()
+    changed = replace(CERTIFIED["pitfall"], version="another")
+    monkeypatch.setitem(CERTIFIED, "pitfall", changed)
+    choice = choose_engine("pitfall", "auto")
+    assert choice.engine == "ale"
+    assert "changed since it was certified for pitfall" in choice.reason
 
 
 def test_other_games_use_the_reference():
@@ -140,6 +173,15 @@ def test_without_a_compiled_engine_everything_runs_on_the_reference(monkeypatch)
     choice = choose_engine("montezuma_revenge", "auto")
     assert choice.engine == "ale"
     assert "not compiled" in choice.reason
+    with pytest.raises(ConfigError, match=r"got an installation without one .* install a C compiler"):
+        choose_engine("montezuma_revenge", "native")
+
+
+def test_trust_that_cannot_be_noted_is_told_of(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    with pytest.raises(OutputError, match=r"expected to note in .* use --engine ale"):
+        distrust("pitfall", "a difference")
 
 
 def test_a_game_that_the_engine_does_not_know_is_refused(tmp_path):
@@ -155,6 +197,16 @@ def test_certify_compares_both_engines(explored):
     assert result.returncode == 0, result.stdout
     assert re.search(r"montezuma_revenge .*: [\d,]+ game frames compared", result.stdout)
     assert "no difference" in result.stdout
+
+
+def test_a_difference_that_certify_finds_ends_the_use_of_the_engine(own_trust, monkeypatch, capsys):
+    lives = ale_py.ALEInterface.lives
+    monkeypatch.setattr(ale_py.ALEInterface, "lives", lambda ale: lives(ale) + 1)
+    assert run_certify(["pitfall", "--game-frames", "100", "--workers", "1"]) == 1
+    printed = capsys.readouterr().out
+    assert "lives 3, not 4" in printed
+    assert "is not used for pitfall on this machine any more" in printed
+    assert choose_engine("pitfall", "auto").engine == "ale"
 
 
 def test_certify_refuses_runs_of_other_games(explored):

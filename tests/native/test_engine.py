@@ -4,7 +4,10 @@ import itertools
 import os
 import shutil
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
+from time import sleep
 
 import ale_py
 import numpy as np
@@ -12,7 +15,8 @@ import pytest
 
 from goexplore import _native as native
 from goexplore._native import translation
-from goexplore._native.translation import translate, use_translation
+from goexplore._native.translation import TranslationError, use_translation
+from goexplore._native.translator import translate
 from goexplore.certification import LockStep, every_room_first, plays
 from goexplore.envs import AtariEnv, NativeAtariEnv, Place, action_numbers
 from goexplore.envs._palette import NTSC_GREY
@@ -84,6 +88,30 @@ def test_every_room_is_played_to_before_any_room_is_played_to_twice():
         found = findings(each, actions=bytes([number]) * each.offset)
         archive.update([archive[0]], [found], game_frame=number)
     assert every_room_first([archive]) == [bytes([1]) * 9, bytes([2]) * 3, bytes([0]) * 2]
+
+
+def test_one_play_in_a_hundred_is_random_and_the_others_take_the_trajectories_in_turn():
+    archive = planted()
+    for number in range(3):
+        found = findings(offer(b"%d" % number, offset=3 - number, place=Place(0, number)), actions=b"\2" * 3)
+        archive.update([archive[0]], [found], game_frame=number)
+    lengths = [len(play.actions) for play in itertools.islice(plays([archive], bytes(18), seed=0), 202)]
+    assert lengths == [0, *([3, 2, 1] * 33), 0, *([3, 2, 1] * 33), 0, 3]
+
+
+def test_where_the_engine_stops_is_a_difference_too():
+    both = LockStep("pitfall")
+
+    class Stopping:
+        def __getattr__(self, name):
+            return getattr(LockStep("pitfall")._machine, name)
+
+        def frame(self, action, drawing):
+            raise RuntimeError("a frame that does not end in time")
+
+    both._machine = Stopping()
+    compared = both.compare(next(plays([], b"", seed=1)))
+    assert "the native engine stops at a frame that does not end in time" in compared.difference
 
 
 def test_a_difference_is_told():
@@ -235,7 +263,7 @@ def test_no_damage_to_a_single_byte_does_harm(game):
 
 def test_a_rom_that_asks_for_what_is_not_modelled_stops_the_machine():
     machine = native.atari.Machine(native.atari.Cartridge(bytes(4096), "pitfall"))
-    with pytest.raises(RuntimeError, match="cannot play on from here"):
+    with pytest.raises(RuntimeError, match="code outside the cartridge"):
         machine.play(0, 4)
 
 
@@ -290,14 +318,15 @@ def translator(monkeypatch, cache):
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setattr(translation, "_TRACED_FRAMES", 400)
     monkeypatch.setattr(translation._Keeper, "watch", lambda self: None)
-    return lambda cartridge, rom: use_translation(cartridge, rom, native.atari.MACHINE_SIZE)
+    return lambda cartridge, rom: use_translation(cartridge, rom, native.atari.VERSION)
 
 
 def assert_translated_is_interpreted(game, rom, translator):
     if shutil.which(os.environ.get("CC", "cc")) is None:
         pytest.skip("needs a C compiler")
     interpreted, translated = (native.atari.Cartridge(rom, game) for _ in range(2))
-    assert translator(translated, rom)
+    translator(translated, rom)
+    assert translated.translated
     actions = some_actions(18, 1000)
     played = play_machine(native.atari.Machine(translated), actions, frame_skip=3)
     assert played == play_machine(native.atari.Machine(interpreted), actions, frame_skip=3)
@@ -320,7 +349,7 @@ def test_a_translated_game_plays_as_the_interpreted_one(game, translator):
 
 def test_a_translation_is_kept_for_the_next_time(translator, cache):
     def files():
-        return {file: file.stat().st_mtime_ns for file in cache.rglob("*") if file.is_file()}
+        return {file: file.stat().st_ino for file in cache.rglob("*") if file.is_file()}
 
     assert_translated_is_interpreted("montezuma_revenge", program(), translator)
     before = files()
@@ -329,14 +358,83 @@ def test_a_translation_is_kept_for_the_next_time(translator, cache):
     assert files() == before
 
 
-def test_a_damaged_translation_costs_speed_once(translator, cache, tmp_path, monkeypatch):
+@pytest.mark.parametrize("whole", [0.0, 0.3, 0.9])
+def test_half_a_translation_is_made_again(whole, translator, cache, tmp_path, monkeypatch):
+    """Loading it would end the process."""
     assert_translated_is_interpreted("montezuma_revenge", program(), translator)
     copy = shutil.copytree(cache, tmp_path / "copy")
     monkeypatch.setenv("XDG_CACHE_HOME", str(copy))
-    for library in copy.rglob("*.so"):
-        library.write_bytes(b"damaged")
-    assert not translator(native.atari.Cartridge(program(), "montezuma_revenge"), program())
-    assert not list(copy.rglob("*.so"))  # so that the next one translates again
+    (library,) = copy.rglob("*.so")
+    size = library.stat().st_size
+    os.truncate(library, int(size * whole))
+    assert_translated_is_interpreted("montezuma_revenge", program(), translator)
+    assert [file.stat().st_size for file in copy.rglob("*.so")] == [size]
+
+
+def test_nothing_is_loaded_that_somebody_else_may_have_written(translator, cache, tmp_path, monkeypatch):
+    assert_translated_is_interpreted("montezuma_revenge", program(), translator)
+    copy = shutil.copytree(cache, tmp_path / "copy")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(copy))
+    (library,) = copy.rglob("*.so")
+    library.chmod(0o722)
+    assert_translated_is_interpreted("montezuma_revenge", program(), translator)
+    assert library.stat().st_mode & 0o777 == 0o700, "it was made again"
+    library.parent.chmod(0o770)
+    with pytest.raises(TranslationError, match=f"others may write to {library.parent}; `chmod 700` it"):
+        translator(native.atari.Cartridge(program(), "montezuma_revenge"), program())
+
+
+def test_what_was_not_used_for_a_week_goes(translator, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "goexplore" / "translations"
+    (folder / "making-1").mkdir(parents=True, mode=0o700)
+    folder.chmod(0o700)
+    for name in ("old.so", "new.so", "making-1"):
+        (folder / name).touch()
+        if name != "new.so":
+            os.utime(folder / name, (0, 0))
+    assert_translated_is_interpreted("montezuma_revenge", program(), translator)
+    left = {file.name for file in folder.iterdir()}
+    assert "new.so" in left
+    assert not left & {"old.so", "making-1"}
+
+
+def test_an_engine_compiled_from_other_sources_gets_no_translation(translator):
+    with pytest.raises(TranslationError, match="sources changed since it was compiled; reinstall"):
+        use_translation(native.atari.Cartridge(program(), "montezuma_revenge"), program(), "another")
+
+
+def test_a_translation_grows_with_what_is_played(cache, tmp_path, monkeypatch):
+    """Machines of before and after play side by side, and nobody notices."""
+    if shutil.which(os.environ.get("CC", "cc")) is None:
+        pytest.skip("needs a C compiler")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(translation._Keeper, "_known_code", lambda self: np.zeros(32768, np.uint8))
+    interpreted, translated = (native.atari.Cartridge(program(), "montezuma_revenge") for _ in range(2))
+    keeper = translation._Keeper(translated, program(), native.atari.VERSION)
+    keeper.translate()
+    actions, filled = some_actions(18, 300), Event()
+
+    def play_until_filled():
+        first = native.atari.Machine(translated)
+        while True:
+            last_time = filled.is_set()
+            first.reset()
+            yield play_machine(first, actions)
+            yield play_machine(native.atari.Machine(translated), actions)
+            if last_time:
+                return
+
+    with ThreadPoolExecutor(1) as pool:
+        playing = pool.submit(lambda: list(play_until_filled()))
+        while not keeper.fill_gaps():
+            sleep(0.01)
+        assert not keeper.fill_gaps() or not keeper.fill_gaps(), "what was played is known now"
+        filled.set()
+        played = playing.result()
+    assert len(keeper._libraries) > 1
+    expected = play_machine(native.atari.Machine(interpreted), actions)
+    assert all(each == expected for each in played)
 
 
 def test_code_beyond_the_rom_is_not_translated():
@@ -345,13 +443,25 @@ def test_code_beyond_the_rom_is_not_translated():
     assert translate(rom, damaged, sliced=False) == translate(rom, bytes(32768), sliced=False)
 
 
-@pytest.mark.parametrize("compiler", ["/nonexistent", "false"])
-def test_without_a_compiler_that_works_the_interpreter_plays(compiler, translator, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("compiler", "reason"),
+    [
+        ("/nonexistent", "no C compiler '/nonexistent'"),
+        ("false", "false failed with 1"),
+        ("cc '", "CC=cc ' is no command: No closing quotation"),
+        ("cc -include /nonexistent.h", "cc failed with 1: compilation terminated"),
+    ],
+)
+def test_without_a_compiler_that_works_the_interpreter_plays(
+    compiler, reason, translator, tmp_path, monkeypatch
+):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CC", compiler)
     game = "montezuma_revenge"
     cartridge = native.atari.Cartridge(rom_of(game), game)
-    assert not translator(cartridge, rom_of(game))
+    with pytest.raises(TranslationError, match=reason):
+        translator(cartridge, rom_of(game))
+    assert not cartridge.translated
     env = NativeAtariEnv(game=game)
     numbers = action_numbers(game, full=False)
     actions = some_actions(env.action_count, 50)

@@ -13,9 +13,7 @@ import ale_py
 import pytest
 
 from goexplore import _native as native
-from goexplore._native.translation import translate
-
-pytestmark = pytest.mark.slow
+from goexplore._native.translator import translate
 
 PROGRAM = Path(__file__).with_name("fuzz.c")
 SOURCES = Path(native.__file__).parent
@@ -55,8 +53,9 @@ def run(program, *arguments):
     return done.stdout
 
 
-def test_no_cartridge_state_or_input_leads_out_of_bounds(compiler, tmp_path):
-    print(run(build(compiler, tmp_path, *SANITIZED), SECONDS, SEED).decode())
+@pytest.mark.parametrize("seconds", [2, pytest.param(SECONDS, marks=pytest.mark.slow)])
+def test_no_cartridge_state_or_input_leads_out_of_bounds(seconds, compiler, tmp_path):
+    print(run(build(compiler, tmp_path, *SANITIZED), seconds, SEED).decode())
 
 
 def play_translated(compiler, folder, flags, game, rom, visited):
@@ -67,6 +66,7 @@ def play_translated(compiler, folder, flags, game, rom, visited):
     print(run(program, SECONDS, SEED, game, image).decode())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 @pytest.mark.parametrize("game", ["montezuma_revenge", "pitfall"])
 def test_a_translated_game_stays_in_step_whatever_happens_to_its_state(game, compiler, tmp_path):
@@ -75,6 +75,7 @@ def test_a_translated_game_stays_in_step_whatever_happens_to_its_state(game, com
     play_translated(compiler, tmp_path, SANITIZED, game, rom, visited)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "size"),
     [

@@ -15,6 +15,7 @@ from goexplore.errors import ConfigError, SnapshotError
 from goexplore.exploration import Search, SerialExecutor, Task, ThreadExecutor
 from goexplore.presets import preset
 from goexplore.random import SplitMix64, stream_state
+from goexplore.running import Limits, Silence, explore
 
 pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 
@@ -287,5 +288,44 @@ def test_no_workers_are_refused():
 
 
 def test_settings_beyond_the_engines_limits_are_refused():
-    with pytest.raises(ValueError, match="within this engine's limits"):
+    with pytest.raises(ValueError, match="expected known cells of a size that fits the screen"):
         MakeNativeKernel(replace(preset("montezuma-pixels"), cells=DownscaledConfig(width=161)))()
+
+
+# ---- where the engine stops -------------------------------------------------------------------------------
+
+# LDX #255 TXS; each frame LDA #2 STA WSYNC STA VSYNC STA WSYNC STA WSYNC LDA #0 STA WSYNC STA VSYNC, INC $91
+# LDA $91 CMP #100 BEQ to the end, LDX #200 STA WSYNC DEX BNE, JMP; at the end JAM.
+HUNDRED_FRAMES = bytes.fromhex(
+    "A2FF9A A90285028500850285 02 A90085028500 E691A591C964F00A A2C88502CAD0FB 4C03F0 02"
+)
+
+
+class Listener(Silence):
+    def __init__(self):
+        self.lines = []
+
+    def say(self, line):
+        self.lines.append(line)
+
+
+def test_an_exploration_ends_where_the_engine_cannot_go_on(tmp_path, monkeypatch):
+    """And what it found until there counts: the search goes on, and tells of it."""
+    rom = HUNDRED_FRAMES.ljust(4092, b"\0") + b"\x00\xf0\x00\xf0"
+    cartridge = native.atari.Cartridge(rom, "pitfall")
+    monkeypatch.setattr("goexplore.envs._native_atari._load", lambda name: (cartridge, None))
+    config = preset("pitfall-pixels")
+    found = MakeNativeKernel(config)().run(initial_task(config), Scoreboard())
+    assert found.stopped == "an instruction that stops the processor or is not emulated"
+    assert found.training_frames == len(found.actions) + 1 == 8  # 100 game frames, without the 69 of booting
+    listener = Listener()
+    outcome = explore(
+        with_settings(config, "exploration", batch_size=2),
+        run_dir=tmp_path / "run",
+        limits=Limits(game_frames=100),
+        engine="native",
+        reporter=listener,
+    )
+    assert outcome.run.read_checkpoint().status.game_frames >= 100
+    (warning,) = [line for line in listener.lines if "explorations ended" in line][:1]
+    assert "where the native engine could not go on, the last at an instruction that stops" in warning

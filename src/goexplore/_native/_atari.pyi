@@ -1,6 +1,6 @@
 from typing import Any
 
-MACHINE_SIZE: int
+VERSION: str
 
 class Cartridge:
     def __init__(self, rom: bytes, name: str) -> None: ...
@@ -55,4 +55,4 @@ class Explorer:
         length: int,
         board: tuple[Any, Any, Any, Any],
         /,
-    ) -> tuple[bytes, int, bytes, tuple[bytes, ...], tuple[tuple[Any, ...], ...]]: ...
+    ) -> tuple[bytes, int, bytes, tuple[bytes, ...], tuple[tuple[Any, ...], ...], str | None]: ...

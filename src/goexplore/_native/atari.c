@@ -59,19 +59,20 @@ static PyObject *cartridge_new(PyTypeObject *type, PyObject *arguments, PyObject
     }
     self = (CartridgeObject *)type->tp_alloc(type, 0);
     machine = PyMem_Malloc(sizeof *machine);
-    if (self != NULL)
-        cartridge.views = PyMem_Malloc((size_t)cartridge.view_count * VIEW_SIZE);
-    if (self == NULL || machine == NULL || cartridge.views == NULL) {
+    if (self != NULL) {
+        self->cartridge = cartridge;
+        self->cartridge.views = PyMem_Malloc((size_t)cartridge.view_count * VIEW_SIZE);
+    }
+    if (self == NULL || machine == NULL || self->cartridge.views == NULL) {
         Py_CLEAR(self);
         PyErr_NoMemory();
         goto done;
     }
-    lay_out_views(&cartridge, rom.buf, (size_t)rom.len);
-    self->cartridge = cartridge;
+    lay_out_views(&self->cartridge, rom.buf, (size_t)rom.len);
     self->game = game;
     self->run_frame = interpret_frame;
     insert_cartridge(machine, self);
-    boot(machine, game);
+    boot(machine, game); /* faults do not count here: what is certified is the state in which a game begins */
     self->initial = machine->state;
     memcpy(self->initial_screen, machine->screen, sizeof machine->screen);
 done:
@@ -195,9 +196,10 @@ static PyObject *machine_new(PyTypeObject *type, PyObject *arguments, PyObject *
 
 static int check_fault(const Machine *machine)
 {
+    static const char *const reasons[] = FAULT_REASONS;
     if (!machine->fault)
         return 0;
-    PyErr_Format(PyExc_RuntimeError, "the engine cannot play on from here (fault %u)", (unsigned)machine->fault);
+    PyErr_SetString(PyExc_RuntimeError, reasons[lowest_bit(machine->fault)]);
     return -1;
 }
 
@@ -376,7 +378,8 @@ static PyObject *explorer_new(PyTypeObject *type, PyObject *arguments, PyObject 
         fits = fits && ((const uint8_t *)actions.buf)[at] < ACTIONS;
     if (kind < 0 || !fits || grey.len != 512 || actions.len < 1 || actions.len > ACTIONS || frame_skip < 1 ||
         limit < 1 || limit > 65535 || room_address > 127 || level_address > 127) {
-        PyErr_SetString(PyExc_ValueError, "expected the settings of an exploration within this engine's limits");
+        PyErr_SetString(PyExc_ValueError, "expected known cells of a size that fits the screen, 1 to 18 actions, a "
+                                          "frame skip of 1 or more, 1 to 65535 training frames, addresses in memory");
         goto done;
     }
     self = (ExplorerObject *)type->tp_alloc(type, 0);
@@ -410,8 +413,8 @@ done:
     return (PyObject *)self;
 }
 
-/* (actions, training frames, known cells seen, new cells seen, offers); an offer is (entry, cell, offset, score, length,
- * snapshot, level, room). */
+/* (actions, training frames, known cells seen, new cells seen, offers, what stopped the engine or None); an offer is
+ * (entry, cell, offset, score, length, snapshot, level, room). */
 static PyObject *build_findings(const Explorer *explorer)
 {
     const Py_ssize_t visits = (Py_ssize_t)explorer->visited.size;
@@ -448,8 +451,11 @@ static PyObject *build_findings(const Explorer *explorer)
             goto failed;
         PyTuple_SET_ITEM(offers, (Py_ssize_t)index, each);
     }
-    return Py_BuildValue("y#nNNN", (const char *)explorer->taken, (Py_ssize_t)explorer->taken_count,
-                         (Py_ssize_t)explorer->played, seen, seen_new, offers);
+    static const char *const reasons[] = FAULT_REASONS;
+    const uint32_t fault = explorer->machine.fault;
+    return Py_BuildValue("y#nNNNz", (const char *)explorer->taken, (Py_ssize_t)explorer->taken_count,
+                         (Py_ssize_t)explorer->played, seen, seen_new, offers,
+                         fault ? reasons[lowest_bit(fault)] : NULL);
 failed:
     Py_XDECREF(seen);
     Py_XDECREF(seen_new);
@@ -478,7 +484,6 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
     board.digests = digests.buf;
     board.scores = scores.buf;
     board.lengths = lengths.buf;
-    board.size = (size_t)scores.len / sizeof *board.scores;
     Outcome outcome;
     self->explorer.machine.run_frame = self->cartridge->run_frame; /* there may be a better translation by now */
     Py_BEGIN_ALLOW_THREADS
@@ -493,9 +498,6 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
     switch (outcome) {
     case EXPLORED:
         return build_findings(&self->explorer);
-    case MACHINE_FAULT:
-        check_fault(&self->explorer.machine);
-        return NULL;
     case BAD_SNAPSHOT:
         PyErr_SetString(PyExc_ValueError, "expected a snapshot of this engine and these cells");
         return NULL;
@@ -534,7 +536,8 @@ static int fill_module(PyObject *module)
     make_tia_tables();
     cartridge_type = (PyTypeObject *)PyType_FromSpec(&cartridge_spec);
     PyObject *machine_type = PyType_FromSpec(&machine_spec), *explorer_type = PyType_FromSpec(&explorer_spec);
-    int failed = PyModule_AddIntConstant(module, "MACHINE_SIZE", sizeof(Machine)) < 0 || cartridge_type == NULL || machine_type == NULL || explorer_type == NULL ||
+    int failed = PyModule_AddStringConstant(module, "VERSION", ENGINE_VERSION) < 0 || cartridge_type == NULL ||
+                 machine_type == NULL || explorer_type == NULL ||
                  PyModule_AddObjectRef(module, "Cartridge", (PyObject *)cartridge_type) < 0 ||
                  PyModule_AddObjectRef(module, "Machine", machine_type) < 0 ||
                  PyModule_AddObjectRef(module, "Explorer", explorer_type) < 0;

@@ -1,11 +1,7 @@
-"""Translates a ROM to C, compiles it with the machine's compiler, and keeps it for the next time.
+"""Keeps ROMs translated: compiles what `translator` makes of one, and keeps it for the next time.
 
-What comes out is derived from the ROM: it is made on the user's machine and stays there.
-
-The translator knows little of the processor: each instruction becomes one line with the macro of its kind
-(atari/m6507.h), its operands as constants, and `goto` where the next one is known. Where it is not, or code
-was not translated, the interpreter takes over for an instruction, so a translation need not be complete to be
-exact.
+What comes out is derived from the ROM: it is made on the user's machine and stays there. It is the only file
+that goexplore loads code from, so it must be the user's own, and whole.
 """
 
 from __future__ import annotations
@@ -14,48 +10,49 @@ import contextlib
 import ctypes
 import hashlib
 import os
-import re
+import platform
+import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from itertools import zip_longest
 from pathlib import Path
 from threading import Thread
-from time import sleep
+from time import sleep, time
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore._native.translator import SOURCES, translate
+from goexplore._native.version import engine_version
+from goexplore.files import cache_folder, sync
+
 if TYPE_CHECKING:
     from goexplore._native._atari import Cartridge
 
-_SOURCES = Path(__file__).parent / "atari"
-_VIEW, _SLICE = 4096, 1024
-_CODE_SIZE = 32 * _SLICE
-_LANDED = 2
+_CODE_SIZE = 32 * 1024
 _TRACED_FRAMES = 20_000
 _ACTION_FRAMES = 40
-_LENGTHS = {"implied": 1, "absolute": 3, "absolute_x": 3, "absolute_y": 3}
-_INTIM_WAIT = b"\xad\x84\x02\xd0\xfb"
 _COMPILER_FLAGS = ("-O2", "-shared", "-fPIC", "-w")
 _COMPILER_SECONDS = 600
 _FIRST_PAUSE_SECONDS, _LAST_PAUSE_SECONDS = 10.0, 600.0
+_UNUSED_SECONDS = 7 * 24 * 3600
+"""After this long, a translation that nobody used goes."""
+_OTHERS_MAY_WRITE = 0o022
 
 
-def use_translation(cartridge: Cartridge, rom: bytes, machine_size: int) -> bool:
-    """Let a cartridge run a translation of its ROM; return whether there is one.
+class TranslationError(Exception):
+    """Why there is no translation, for people to read."""
 
-    Without a C compiler there is none, and the interpreter runs the ROM.
+
+def use_translation(cartridge: Cartridge, rom: bytes, compiled_version: str) -> None:
+    """Let a cartridge run a translation of its ROM; raise TranslationError where there can be none.
+
+    `compiled_version` is the version of the engine that the translation has to fit.
     """
-    keeper = _Keeper(cartridge, rom, machine_size)
-    if not keeper.translate():
-        return False
+    keeper = _Keeper(cartridge, rom, compiled_version)
+    keeper.translate()
     Thread(target=keeper.watch, name="goexplore-translator", daemon=True).start()
-    return True
 
 
 class _Keeper:
@@ -65,45 +62,45 @@ class _Keeper:
     where this one ends.
     """
 
-    def __init__(self, cartridge: Cartridge, rom: bytes, machine_size: int) -> None:
-        self._cartridge, self._rom, self._machine_size = cartridge, rom, machine_size
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        self._folder = cache / "goexplore" / "translations"
+    def __init__(self, cartridge: Cartridge, rom: bytes, compiled_version: str) -> None:
+        self._cartridge, self._rom, self._version = cartridge, rom, compiled_version
+        self._folder = _private_folder(cache_folder() / "translations")
+        self._compiler = _Compiler()
         self._name = hashlib.sha256(rom).hexdigest()[:16]
         self._visited = self._known_code()
         self._libraries: list[ctypes.CDLL] = []
         """They stay loaded: a machine may be running any of them."""
 
     def watch(self) -> None:
-        """Translate anew, less and less often, whenever the interpreter had to take over somewhere new."""
+        """Fill gaps, less and less often, for as long as the process lives."""
         pause = _FIRST_PAUSE_SECONDS
-        while True:
-            sleep(pause)
-            library = self._libraries[-1]
-            gaps = np.ctypeslib.as_array((ctypes.c_uint8 * _CODE_SIZE).in_dll(library, "gaps")).copy()
-            if not (gaps & ~self._visited).any():
-                continue
-            self._visited |= gaps
-            if not self.translate():
-                return
-            pause = min(2 * pause, _LAST_PAUSE_SECONDS)
+        with contextlib.suppress(TranslationError):  # then the interpreter goes on filling them
+            while True:
+                sleep(pause)
+                if self.fill_gaps():
+                    pause = min(2 * pause, _LAST_PAUSE_SECONDS)
 
-    def translate(self) -> bool:
+    def fill_gaps(self) -> bool:
+        """Translate anew if the interpreter had to take over somewhere new; return whether it had to."""
+        library = self._libraries[-1]
+        gaps = np.ctypeslib.as_array((ctypes.c_uint8 * _CODE_SIZE).in_dll(library, "gaps")).copy()
+        if not (gaps & ~self._visited).any():
+            return False
+        self._visited |= gaps
+        self.translate()
+        return True
+
+    def translate(self) -> None:
         """Compile a translation of all code that is known to run, or find it in the cache, and use it."""
-        library = self._compiled()
-        if library is None:
-            return False
+        if engine_version() != self._version:
+            raise TranslationError("the engine's sources changed since it was compiled; reinstall goexplore")
         try:
-            translation = ctypes.CDLL(str(library))
-        except OSError:
-            library.unlink(missing_ok=True)  # damaged: the next time it is made again
-            return False
-        if translation.machine_size() != self._machine_size:
-            return False  # compiled with another idea of how structs are laid out
+            translation = ctypes.CDLL(str(self._kept() or self._make()))
+        except OSError as error:
+            raise TranslationError(f"it cannot be kept or loaded: {error}") from error
         translation.prepare()
         self._libraries.append(translation)
         self._cartridge.translate(ctypes.cast(translation.run_frame, ctypes.c_void_p).value or 0)
-        return True
 
     def _known_code(self) -> NDArray[np.uint8]:
         with contextlib.suppress(OSError):
@@ -114,264 +111,99 @@ class _Keeper:
         visited = self._cartridge.trace(np.repeat(actions, _ACTION_FRAMES).tobytes())
         return np.frombuffer(visited, np.uint8).copy()
 
-    def _compiled(self) -> Path | None:
-        compiler = shutil.which(os.environ.get("CC", "cc"))
-        if compiler is None:
-            return None
-        command = [compiler, *_COMPILER_FLAGS]
-        sources = [Path(__file__), *sorted(_SOURCES.glob("*.h"))]
-        visited = self._visited.tobytes()
-        parts = [" ".join(command).encode(), visited, *(each.read_bytes() for each in sources)]
-        version = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
-        library = self._folder / f"{self._name}-{version}.so"
-        if library.exists():
+    def _stem(self) -> str:
+        """Return the beginning of a library's name, which says of what it is; the rest is its checksum."""
+        parts = (self._version.encode(), self._compiler.identity, self._visited.tobytes())
+        return f"{self._name}-{_checksum(b''.join(map(bytes.fromhex, map(_checksum, parts))))}"
+
+    def _kept(self) -> Path | None:
+        """Return the library that was made before, if it is whole and nobody else's."""
+        for library in self._folder.glob(f"{self._stem()}-*.so"):
+            if not _is_private(library) or not library.stem.endswith(_checksum(library.read_bytes())):
+                library.unlink()  # loading half a library would end the process
+                continue
+            os.utime(library)
             return library
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with tempfile.TemporaryDirectory(dir=self._folder) as aside:
-                source, made, code = Path(aside, "rom.c"), Path(aside, "rom.so"), Path(aside, "rom.code")
-                source.write_text(translate(self._rom, visited, sliced=self._cartridge.sliced))
-                code.write_bytes(visited)
-                subprocess.run(
-                    [*command, f"-I{_SOURCES}", str(source), "-o", str(made)],
-                    check=True,
-                    capture_output=True,
-                    timeout=_COMPILER_SECONDS,
-                )
-                older = list(self._folder.glob(f"{self._name}-*.so"))
-                made.rename(library)
-                code.rename(self._folder / f"{self._name}.code")
-                for each in older:
-                    each.unlink(missing_ok=True)
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return library
-
-
-@dataclass(frozen=True)
-class Instruction:
-    """One opcode."""
-
-    kind: str
-    operation: str
-    mode: str
-    cycles: int
-
-    @property
-    def length(self) -> int:
-        """Bytes."""
-        return _LENGTHS.get(self.mode, 2)
-
-
-@cache
-def instruction_set() -> dict[int, Instruction]:
-    """Return all opcodes, as the core's own table has them."""
-    table = (_SOURCES / "instructions.h").read_text()
-    rows = re.findall(r"I\((0x\w\w), (\w+), (\w+), (\w+), (\d)\)", table)
-    return {
-        int(code, 16): Instruction(kind, name, mode, int(cycles)) for code, kind, name, mode, cycles in rows
-    }
-
-
-class Code:
-    """A ROM's code in blocks of one bank at one place: within one, an address alone tells what is there."""
-
-    def __init__(self, rom: bytes, *, sliced: bool) -> None:
-        self.sliced = sliced
-        self.size = _SLICE if sliced else _VIEW
-        if len(rom) < _VIEW:
-            rom = rom * (_VIEW // len(rom))
-        self.blocks: list[tuple[int, bytes]] = []
-        """Address within 4 kB, and bytes: block b begins at index b * size of all code."""
-        if sliced:
-            banks = [rom[at : at + _SLICE] for at in range(0, len(rom), _SLICE)]
-            self.blocks = [(place * _SLICE, bank) for place in range(4) for bank in banks]
-        else:
-            self.blocks = [(0, rom[at : at + _VIEW]) for at in range(0, len(rom), _VIEW)]
-
-    def at(self, index: int) -> tuple[int, bytes]:
-        """Return the address within 4 kB of a piece of code, and its bytes."""
-        place, block = self.blocks[index // self.size]
-        offset = index % self.size
-        return place + offset, block[offset : offset + 5]
-
-    def find(self, near: int, address: int) -> int | None:
-        """Return where an address is, seen from other code; None where that depends on the banks."""
-        address &= _VIEW - 1
-        if not self.sliced:
-            return near // _VIEW * _VIEW + address
-        place = address // _SLICE
-        if place == 3:
-            return (3 * 8 + 7) * _SLICE + address % _SLICE
-        if place == near // _SLICE // 8:
-            return near // _SLICE * _SLICE + address % _SLICE
         return None
 
+    def _make(self) -> Path:
+        self._tidy()
+        visited = self._visited.tobytes()
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix="making-") as aside:
+            source, made, code = Path(aside, "rom.c"), Path(aside, "rom.so"), Path(aside, "rom.code")
+            source.write_text(translate(self._rom, visited, sliced=self._cartridge.sliced))
+            code.write_bytes(visited)
+            self._compiler.compile(source, made)
+            made.chmod(0o700)
+            sync(made)
+            library = self._folder / f"{self._stem()}-{_checksum(made.read_bytes())}.so"
+            made.rename(library)
+            code.rename(self._folder / f"{self._name}.code")
+        return library
 
-def _successors(code: Code, index: int) -> tuple[Instruction, int, list[int], list[int]]:
-    """Return an instruction, its operand, and the code that it falls through to and jumps to."""
-    address, data = code.at(index)
-    instruction = instruction_set()[data[0]]
-    if len(data) < instruction.length:
-        return Instruction("STOP", "JAM", "implied", 2), 0, [], []  # it runs into another block
-    operand = int.from_bytes(data[1 : instruction.length], "little")
-    after = code.find(index, address + instruction.length)
-    falls = [after] if after is not None else []
-    if instruction.kind in ("STOP", "BREAK", "RETURN", "RETURN_INTERRUPT", "JUMP_INDIRECT"):
-        return instruction, operand, [], []
-    if instruction.kind == "JUMP":
-        target = code.find(index, operand)
-        return instruction, operand, [], [target] if target is not None else []
-    if instruction.kind == "CALL":
-        target = code.find(index, operand)
-        return instruction, operand, [], [*falls, *([target] if target is not None else [])]
-    if instruction.kind == "BRANCH":
-        target = code.find(index, address + 2 + (operand ^ 0x80) - 0x80)
-        return instruction, operand, falls, [target] if target is not None else []
-    return instruction, operand, falls, []
-
-
-def _reachable(code: Code, visited: bytes) -> tuple[list[int], set[int]]:
-    """Return all code that ran or may follow on what ran, and those pieces of it that are jumped to."""
-    size = len(code.blocks) * code.size
-    found = {index for index, flags in enumerate(visited[:size]) if flags}
-    # Code at the beginning of a block may be reached from the end of another one.
-    landings = {index for index in found if visited[index] & _LANDED or index % code.size < 3}
-    waiting = list(found)
-    while waiting:
-        _, _, falls, jumps = _successors(code, waiting.pop())
-        landings.update(jumps)
-        fresh = {*falls, *jumps} - found
-        found |= fresh
-        waiting += fresh
-    return sorted(found), landings
+    def _tidy(self) -> None:
+        """Remove what was not used for long, and what a compiler that was killed left behind."""
+        for old in (*self._folder.glob("*.so"), *self._folder.glob("making-*")):
+            with contextlib.suppress(OSError):
+                if time() - old.stat().st_mtime > _UNUSED_SECONDS:
+                    shutil.rmtree(old) if old.is_dir() else old.unlink()
 
 
-def _switching(size: int, *, sliced: bool) -> tuple[str, range]:
-    """Return the cartridge's kind and the addresses that switch its banks (atari/cartridge.h)."""
-    if sliced:
-        return "CARTRIDGE_SLICES", range(0xFE0, 0xFF8)
-    if size <= _VIEW:
-        return "CARTRIDGE_PLAIN", range(0x1000, 0x1000)
-    return "CARTRIDGE_BANKS", range(0xFF8, 0xFFA) if size == 8192 else range(0xFF6, 0xFFA)
+class _Compiler:
+    """The C compiler: what CC names, or cc."""
+
+    def __init__(self) -> None:
+        named = os.environ.get("CC", "")
+        try:
+            words = shlex.split(named) or ["cc"]
+        except ValueError as error:
+            raise TranslationError(f"CC={named} is no command: {error}") from error
+        if shutil.which(words[0]) is None:
+            raise TranslationError(f"there is no C compiler {words[0]!r}")
+        self._command = [*words, *_COMPILER_FLAGS]
+        self.identity = "\n".join(
+            [*self._command, platform.machine(), self._run([*words, "--version"])]
+        ).encode()
+
+    def compile(self, source: Path, library: Path) -> None:
+        """Make a library of a source."""
+        self._run([*self._command, f"-I{SOURCES}", str(source), "-o", str(library)])
+
+    def _run(self, command: list[str]) -> str:
+        try:
+            done = subprocess.run(
+                command,
+                check=True,
+                capture_output=True,
+                timeout=_COMPILER_SECONDS,
+                text=True,
+                errors="replace",
+            )
+        except subprocess.CalledProcessError as error:
+            said = (error.stderr or error.stdout or "").strip().splitlines()
+            last = f": {said[-1]}" if said else ""
+            raise TranslationError(f"{command[0]} failed with {error.returncode}{last}") from error
+        except (OSError, subprocess.SubprocessError) as error:
+            raise TranslationError(f"{command[0]} failed: {error}") from error
+        return done.stdout
 
 
-def translate(rom: bytes, visited: bytes, *, sliced: bool) -> str:
-    """Return the C source of a ROM's code."""
-    code = Code(rom, sliced=sliced)
-    indices, landings = _reachable(code, visited)
-    known = set(indices)
-    kind, hot = _switching(len(rom), sliced=sliced)
-    lines: list[str] = []
-    for index, following in zip_longest(indices, indices[1:], fillvalue=-1):
-        lines.append(f"L{index}:")
-        lines += _lines(code, index, known, hot, following)
-    table = ",".join(f"[{index}]=&&L{index}-&&interpret" for index in sorted(landings & known))
-    return _FRAME.format(
-        kind=kind, hot_first=hot.start, hot_count=len(hot), table=table, body="\n".join(lines)
-    )
+def _checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _lines(code: Code, index: int, known: set[int], hot: range, following: int) -> Iterator[str]:
-    address, data = code.at(index)
-    instruction, operand, falls, jumps = _successors(code, index)
-    here = f"(bank | {address:#x})"
-    after = f"(bank + {address + instruction.length:#x} & 0xffff)"
-
-    def go(target: int | None, where: str) -> str:
-        return f"goto L{target};" if target in known else f"GO({where})"
-
-    if instruction.kind == "JUMP_INDIRECT":
-        yield f"PC_FROM({instruction.cycles}, {operand:#x}u); goto dispatch;"
-        return
-    if instruction.kind in ("STOP", "BREAK", "RETURN_INTERRUPT"):
-        yield f"pc = {here}; goto interpret;"
-        return
-    if instruction.kind == "RETURN":
-        yield f"cycle += {instruction.cycles}; PULL_PC(1); goto dispatch;"
-        return
-    if instruction.kind in ("JUMP", "CALL"):
-        if instruction.kind == "CALL":
-            yield f"CALL_CYCLES_AND_STACK({instruction.cycles}, {after});"
-        else:
-            yield f"cycle += {instruction.cycles};"
-        target = code.find(index, operand)
-        if not operand & 0x1000 or target not in known:
-            yield f"GO({operand:#x})"
-        else:
-            yield f"bank = {operand & 0xF000:#x}; NOT_FOR_EVER(bank | {operand & 0xFFF:#x}) goto L{target};"
-        return
-    if instruction.kind == "BRANCH":
-        destination = address + 2 + (operand ^ 0x80) - 0x80
-        extra = 1 + ((address + 2) >> 8 != destination >> 8)
-        where = f"(bank + {destination & 0xFFFF:#x} & 0xffff)"
-        check = f"NOT_FOR_EVER({where}) " if destination <= address else ""
-        target = jumps[0] if jumps else None
-        if not 0 <= destination < _VIEW:
-            target = None  # around the end of the address space: nobody does that
-        taken = f"cycle += {extra}; {check}{go(target, where)}"
-        yield f"cycle += {instruction.cycles}; if (WHEN_{instruction.operation}) {{ {taken} }}"
-    else:
-        if data == _INTIM_WAIT:
-            yield f"SKIP_WAITING({6 + 1 + ((address + 5) >> 8 != address >> 8)});"
-        operation, mode, cycles = instruction.operation, instruction.mode, instruction.cycles
-        yield f"{instruction.kind}({operation}, {mode}, {cycles}, {operand:#x}u, {after});"
-        if hot and _may_be_hot(mode, operand, hot):
-            yield f"IF_SWITCHED({after})"
-    if not falls or falls[0] not in known or address + instruction.length >= _VIEW:
-        yield f"GO({after})"
-    elif falls[0] != following:
-        yield f"goto L{falls[0]};"
+def _is_private(path: Path) -> bool:
+    """Whether nobody else can have written to a file or folder."""
+    status = path.stat()
+    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_MAY_WRITE
 
 
-def _may_be_hot(mode: str, operand: int, hot: range) -> bool:
-    """Return whether an access may switch banks."""
-    if mode == "absolute":
-        return bool(operand & 0x1000) and operand & 0xFFF in hot
-    return mode in ("absolute_x", "absolute_y", "indirect_x", "indirect_y")
-
-
-_FRAME = """\
-#define CARTRIDGE_KIND {kind}
-#define HOT_FIRST {hot_first}u
-#define HOT_COUNT {hot_count}u
-#include "interpreter.h"
-#define TIA_WRITE_KNOWN tia_write
-#define GO(where) {{ pc = where; goto dispatch; }}
-#define NOT_FOR_EVER(where) if (UNLIKELY(cycle >= MAX_FRAME_CYCLES)) GO(where)
-#define IF_SWITCHED(where) if (UNLIKELY(switched)) {{ switched = false; GO(where) }}
-
-uint8_t gaps[CODE_SIZE]; /* code that the interpreter had to run */
-
-unsigned machine_size(void) {{ return sizeof(Machine); }}
-
-void prepare(void) {{ make_tia_tables(); }}
-
-void run_frame(Machine *machine)
-{{
-    static const int32_t landing[CODE_SIZE] = {{ {table} }};
-    uint32_t bank = 0;
-    LOAD_REGISTERS;
-dispatch:
-    if (UNLIKELY(!(pc & 0x1000) || cycle >= MAX_FRAME_CYCLES)) {{
-        machine->fault |= pc & 0x1000 ? FAULT_HANG : FAULT_ADDRESS;
-        goto end_of_frame;
-    }}
-    bank = pc & 0xf000;
-    goto *(&&interpret + landing[code_index(machine, pc)]);
-interpret:
-    gaps[code_index(machine, pc)] = CODE_RAN | CODE_LANDED;
-    STORE_REGISTERS;
-    {{
-        const bool ended = interpret_one(machine);
-        pc = state->pc, a = state->a, x = state->x, y = state->y, sp = state->sp, n = state->n, z = state->z;
-        c = state->c, v = state->v, d = state->d, i = state->i, cycle = state->cycle, rom = machine->rom;
-        if (ended)
-            goto end_of_frame;
-    }}
-    goto dispatch;
-{body}
-end_of_frame:
-    STORE_REGISTERS;
-}}
-"""
+def _private_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private = _is_private(folder)
+    except OSError as error:
+        raise TranslationError(f"there is no place to keep it: {error}") from error
+    if not private:
+        raise TranslationError(f"others may write to {folder}; `chmod 700` it, or set XDG_CACHE_HOME")
+    return folder

@@ -52,6 +52,8 @@ class Findings(NamedTuple):
     seen_new: tuple[CellKey, ...]
     """Cells that were passed through and had no entry when the batch began, once each."""
     offers: tuple[Offer, ...]
+    stopped: str | None = None
+    """What stopped the engine, where the exploration ended because it could not go on."""
 
 
 class AddStatus(Enum):

@@ -10,13 +10,12 @@ from typing import Annotated
 
 import tyro
 
-from goexplore import _native as native
 from goexplore.certification import certify
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._explore import parse_count
 from goexplore.cli._progress import thousands
 from goexplore.config import AtariConfig
-from goexplore.engines import CERTIFIED
+from goexplore.engines import CERTIFIED, Certificate, distrust, require_compiled
 from goexplore.envs import action_numbers, rom_name
 from goexplore.errors import ConfigError
 from goexplore.runs import RunDirectory
@@ -48,11 +47,7 @@ def run_certify(arguments: list[str]) -> int:
     for name, value in (("game-frames", game_frames), ("workers", chosen.workers)):
         if value < 1:
             raise ConfigError(f"expected --{name} to be 1 or more, got {value}: change it")
-    if native.atari is None:
-        raise ConfigError(
-            "expected a compiled native engine, got an installation without one: install a C compiler "
-            "and reinstall goexplore"
-        )
+    require_compiled()
     archives, actions = [], set[bytes]()
     for path in chosen.runs:
         directory = RunDirectory.open(path)
@@ -86,17 +81,22 @@ def run_certify(arguments: list[str]) -> int:
         print(file=sys.stderr)
     rooms = f", {len(result.places)} rooms of all levels" if result.places else ""
     print(
-        f"{rom} ({result.md5}): {thousands(result.game_frames)} game frames compared, "
+        f"{rom} ({result.md5}), engine {result.version}, "
+        f"{'translated' if result.translated else 'interpreted'}: "
+        f"{thousands(result.game_frames)} game frames compared, "
         f"{thousands(result.trajectory_game_frames)} of them on {thousands(result.trajectories)} "
         f"trajectories{rooms}: memory, lives and reward at each, the screen at every fourth"
     )
     for difference in result.differences:
         print(f"difference: {difference}")
     if result.differences:
-        print(f"not certified: {rom} plays on ale-py")
+        file = distrust(rom, f"certify: {result.differences[0]}")
+        print(f"the native engine is not used for {rom} on this machine any more: {file} says why")
         return 1
-    if rom in CERTIFIED and CERTIFIED[rom].md5 == result.md5:
-        print(f"no difference; certified before with {thousands(CERTIFIED[rom].game_frames)} game frames")
+    before = CERTIFIED.get(rom)
+    if before is not None and (before.md5, before.version) == (result.md5, result.version):
+        print(f"no difference; certified before with {thousands(before.game_frames)} game frames")
     else:
-        print("no difference; goexplore.engines.CERTIFIED lists the games that --engine auto trusts it with")
+        certificate = Certificate(result.md5, result.version, result.game_frames)
+        print(f"no difference; for goexplore.engines.CERTIFIED: {rom!r}: {certificate}")
     return 0

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import tyro
 
+from goexplore import _native as native
 from goexplore.archive import Archive
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import thousands
@@ -26,7 +27,10 @@ _SHOWN_MISMATCHES = 10
 
 @dataclass(frozen=True, kw_only=True)
 class _Arguments:
-    """Replay trajectories from the initial state on ale-py; compare cell, score, length and snapshot."""
+    """Replay trajectories from the initial state, Atari games on ale-py, and compare them with the run.
+
+    Compared are cell, score, length and state: the snapshot, or the memory if the native engine explored.
+    """
 
     what: tyro.conf.Positional[tuple[str, ...]]
     """A run directory; or demonstrations: files, folders of them, names of samples."""
@@ -129,8 +133,12 @@ def _verify_run(run: Path, chosen: _Arguments) -> int:
 
 def _engine_differs(archive: Archive, config: SearchConfig, verdict: Verdict) -> bool:
     """Whether the native engine stands by what ale-py denies; else it is the archive that is damaged."""
+    if native.atari is None:
+        print(f"whether the archive is damaged cannot be told: no native engine, {native.missing_because}")
+        return False
     entries = [mismatch.number for mismatch in verdict.mismatches]
-    again = verify(archive, config, entries, engine="native", judge="native")
-    if again.mismatches:
-        print("the native engine does not confirm them either: the archive is damaged")
-    return len(again.mismatches) < len(entries)
+    denied = len(verify(archive, config, entries, engine="native", judge="native").mismatches)
+    if denied:
+        which = "them" if denied == len(entries) else f"{thousands(denied)} of them"
+        print(f"the native engine does not confirm {which} either: the archive is damaged")
+    return denied < len(entries)

@@ -12,7 +12,7 @@ from goexplore import _native as native
 from goexplore.archive import Archive
 from goexplore.config import SearchConfig
 from goexplore.demos._replay import shared_length
-from goexplore.engines import Engine
+from goexplore.engines import Engine, is_distrusted
 from goexplore.errors import ConfigError
 from goexplore.exploration import Status
 from goexplore.runs import RunDirectory
@@ -53,7 +53,8 @@ class Source:
     @property
     def replaying_engine(self) -> Engine:
         """The engine that replays fastest: trajectories are the same on all."""
-        return self.engine if native.atari is not None else "ale"
+        usable = native.atari is not None and not is_distrusted(self.config.env.name)
+        return self.engine if usable else "ale"
 
     def find(self, cell: str) -> int:
         """Return the entry that a user means: by its cell in hexadecimal, or by its number."""

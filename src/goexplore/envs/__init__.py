@@ -4,7 +4,13 @@ from goexplore.envs._atari import AtariEnv
 from goexplore.envs._environment import NOWHERE, Environment, Place, Step
 from goexplore.envs._games import TWO_MAZES, EpisodeEnd, facts, gymnasium_id, rom_name
 from goexplore.envs._mazes import TwoMazes
-from goexplore.envs._native_atari import NativeAtariEnv, action_numbers, explain_fault, load_cartridge
+from goexplore.envs._native_atari import (
+    NativeAtariEnv,
+    action_numbers,
+    explain_fault,
+    load_cartridge,
+    why_interpreted,
+)
 
 __all__ = [
     "NOWHERE",
@@ -22,4 +28,5 @@ __all__ = [
     "gymnasium_id",
     "load_cartridge",
     "rom_name",
+    "why_interpreted",
 ]

@@ -14,25 +14,37 @@ from goexplore.envs._palette import NTSC_GREY, NTSC_RGB
 from goexplore.errors import ConfigError, EngineError, SnapshotError
 
 
-@cache
 def load_cartridge(rom: str) -> Any:
-    """Return the game's cartridge, translated to this machine's code if it has a compiler."""
+    """Return the game's cartridge, translated to this machine's code where that is possible."""
+    return _load(rom)[0]
+
+
+def why_interpreted(rom: str) -> str | None:
+    """Return why a game's cartridge is not translated, if it is not."""
+    return _load(rom)[1]
+
+
+@cache
+def _load(rom: str) -> tuple[Any, str | None]:
     import ale_py
 
-    from goexplore._native.translation import use_translation
+    from goexplore._native.translation import TranslationError, use_translation
 
     if native.atari is None:
         raise ConfigError(
-            "expected the native engine, whose states these are, got an installation without it: install a C "
-            "compiler and reinstall goexplore, or use --engine ale"
+            f"expected the native engine, whose states these are, got none ({native.missing_because}): "
+            "install a C compiler and reinstall goexplore, or use --engine ale"
         )
     data = Path(str(ale_py.roms.get_rom_path(rom))).read_bytes()
     try:
         cartridge = native.atari.Cartridge(data, rom)
     except ValueError as error:
         raise ConfigError(f"the native engine cannot play {rom!r}: use --engine ale") from error
-    use_translation(cartridge, data, native.atari.MACHINE_SIZE)
-    return cartridge
+    try:
+        use_translation(cartridge, data, native.atari.VERSION)
+    except TranslationError as error:
+        return cartridge, str(error)
+    return cartridge, None
 
 
 def explain_fault(error: RuntimeError) -> str:
@@ -106,6 +118,10 @@ class NativeAtariEnv(Environment):
     def place(self) -> Place:
         """Return level and room as the game's memory has them, where they are known."""
         return self._facts.place(self._machine.ram)
+
+    def place_after(self, before: Place) -> Place:
+        """Return level and room, with all levels counted."""
+        return self._facts.place_after(before, self.place())
 
     def lives(self) -> int:
         """Return the lives that are left."""

@@ -4,8 +4,8 @@ from array import array
 from typing import Any
 
 from goexplore.archive import Findings, Offer, Scoreboard, Standing
-from goexplore.envs import Place, explain_fault
-from goexplore.errors import EngineError, SnapshotError
+from goexplore.envs import Place
+from goexplore.errors import SnapshotError
 from goexplore.exploration._kernel import Task
 
 
@@ -21,10 +21,10 @@ class NativeKernel:
         self._room_numbers = room_numbers
 
     def run(self, task: Task, board: Scoreboard) -> Findings:
-        """Explore from the task's entry until the limit or the end of the episode."""
+        """Explore until the limit, the end of the episode, or where the engine cannot go on."""
         start = task.start
         try:
-            actions, played, seen, seen_new, offers = self._explorer.run(
+            actions, played, seen, seen_new, offers, stopped = self._explorer.run(
                 task.order,
                 task.random_state,
                 start.snapshot,
@@ -34,8 +34,6 @@ class NativeKernel:
                 start.standing.length,
                 board.memory(),
             )
-        except RuntimeError as error:
-            raise EngineError(explain_fault(error)) from error
         except ValueError as error:
             raise SnapshotError(
                 f"expected a snapshot of the native engine, got {len(start.snapshot)} bytes that are none: "
@@ -58,6 +56,7 @@ class NativeKernel:
                 )
                 for number, cell, offset, score, length, snapshot, level, room in offers
             ),
+            stopped=stopped,
         )
 
     def close(self) -> None:

@@ -77,6 +77,8 @@ class Search:
         self.executor = executor
         self.exploring = False
         """Whether explorations are running: the only time when an exception leaves the archive whole."""
+        self.stopped: list[str] = []
+        """Why explorations ended that the engine stopped."""
         self.unfinished_game_frames = 0
         """Game frames played in the batch that is being explored; they count when it is done."""
         self._clock = monotonic()
@@ -140,6 +142,7 @@ class Search:
         returned = sum(entry.standing.length for entry in batch) * self._frame_skip
         game_frames = self.status.game_frames + explored
         update = self.archive.update(batch, findings, game_frame=game_frames)
+        self.stopped += [found.stopped for found in findings if found.stopped is not None]
         self.selection.refresh(self.archive, update)
         self.executor.learn(self.archive.board.since(known, update.improved))
         before, self._clock = self._clock, monotonic()

