@@ -72,7 +72,7 @@ class Directory:
                     "format": FORMAT,
                     cls.kind: settings,
                     **more,
-                    "command": sys.argv,
+                    "command": [Path(sys.argv[0]).name.replace("__main__.py", "goexplore"), *sys.argv[1:]],
                     "versions": versions(*cls.libraries),
                 },
             )

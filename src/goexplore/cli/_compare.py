@@ -14,7 +14,7 @@ from goexplore.cli._progress import tell
 from goexplore.comparison import BY_REPLAY, OURS, by_replay, up_to, variants
 from goexplore.config import SearchConfig
 from goexplore.directories import is_started
-from goexplore.engines import EngineWish
+from goexplore.engines import EngineWish, choose_engine
 from goexplore.errors import ConfigError
 from goexplore.files import require_writable
 from goexplore.presets import preset
@@ -49,6 +49,7 @@ def run_compare(arguments: list[str]) -> int:
     folder = chosen.run_dir or Path("runs") / f"compare-{chosen.target.replace('/', '-')}"
     page = folder / "compare.html"
     require_writable(page)
+    tell(f"engine: {choose_engine(base.env.name, chosen.engine).reason}")
     found: dict[str, list[list[dict[str, Any]]]] = {}
     for name, config in variants(base).items():
         for seed in range(chosen.seeds):

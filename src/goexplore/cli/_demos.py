@@ -26,7 +26,7 @@ from goexplore.files import output_errors
 
 @dataclass(frozen=True, kw_only=True)
 class _Arguments:
-    """Take demonstrations out of one or several runs; each is verified by replay on ale-py."""
+    """Take demonstrations out of one or several runs; each is verified by replay on the reference."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """Run directories."""

@@ -16,7 +16,7 @@ from goexplore.cli._policies import find_policy, require_torch
 from goexplore.cli._progress import tell, thousands
 from goexplore.demos import find_demonstration
 from goexplore.directories import is_training
-from goexplore.engines import EngineWish
+from goexplore.engines import EngineWish, choose_engine
 from goexplore.errors import ConfigError
 from goexplore.evaluation import (
     Candidate,
@@ -164,7 +164,9 @@ def _choose(run: Path, folder: Path, chosen: _Arguments) -> Evaluation:
 
 
 def _play(make: MakePlayer, config: EvaluationConfig, folder: Path, chosen: _Arguments) -> Evaluation:
-    name = digest(describe(make(), config))
+    player = make()
+    name = digest(describe(player, config))
+    tell(f"{name}: engine: {choose_engine(player.env.name, chosen.engine).reason}")
     return evaluate(
         make,
         config,

@@ -54,7 +54,7 @@ class _Arguments:
     until_success: float | None = None
     """Stop when this share of the last 200 rollouts from the real start succeeded."""
     until_start: int | None = 50
-    """Stop when a starting point has been this near to a demonstration's beginning (paper, figure 6) ..."""
+    """Stop when a starting point has been this near to a demonstration's beginning (paper, figure 5) ..."""
     held: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "2M"
     """... for so many training frames: getting there is not mastery yet."""
     workers: int | None = None

@@ -10,10 +10,11 @@ from typing import Annotated
 import tyro
 
 from goexplore.cli._policies import find_policy
-from goexplore.cli._progress import thousands
+from goexplore.cli._progress import tell, thousands
 from goexplore.cli._sources import open_source
+from goexplore.config import EnvConfig
 from goexplore.demos import find_demonstration
-from goexplore.engines import EngineWish, choose_engine
+from goexplore.engines import Engine, EngineWish, choose_engine
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.evaluation import EvaluationConfig, PolicyPlayer
 from goexplore.files import is_folder, output_errors, require_writable
@@ -72,7 +73,7 @@ def run_video(arguments: list[str]) -> int:
         demonstration = find_demonstration(chosen.source)
         env, actions, score = demonstration.env, demonstration.actions, demonstration.score
     require_writable(chosen.out)
-    engine = choose_engine(env.name, chosen.engine).engine
+    engine = _choose_engine(env, chosen)
     moments = _require_score(play_moments(env, actions, engine, every=chosen.speed), score)
     film = _write(moments, chosen)
     print(
@@ -80,6 +81,12 @@ def run_video(arguments: list[str]) -> int:
         f"search score {thousands(score)}"
     )
     return 0
+
+
+def _choose_engine(env: EnvConfig, chosen: _Arguments) -> Engine:
+    choice = choose_engine(env.name, chosen.engine)
+    tell(f"engine: {choice.reason}")
+    return choice.engine
 
 
 def _film_policy(file: Path, chosen: _Arguments) -> int:
@@ -93,7 +100,7 @@ def _film_policy(file: Path, chosen: _Arguments) -> int:
     moments = play_episode(
         player,
         chosen.config,
-        choose_engine(player.env.name, chosen.engine).engine,
+        _choose_engine(player.env, chosen),
         no_ops=chosen.no_ops,
         repetition=chosen.repetition,
         every=chosen.speed,

@@ -1,4 +1,4 @@
-"""A training's curves: starting points over training (paper, figure 6) and success from the real start."""
+"""A training's curves: starting points over training (paper, figure 5) and success from the real start."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 from goexplore.build import build_env
 from goexplore.config import EnvConfig
 from goexplore.engines import Engine
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, EngineError
 from goexplore.evaluation import EpisodeInPlay, EvaluationConfig, Player
 from goexplore.files import written_whole
 
@@ -64,9 +64,24 @@ def play_moments(
 def play_episode(
     player: Player, config: EvaluationConfig, engine: Engine, *, no_ops: int, repetition: int, every: int = 1
 ) -> Iterator[Moment]:
-    """Yield every n-th game frame of an episode of the stochastic game, and the last one."""
+    """Yield every n-th game frame of an episode of the stochastic game, and the last one.
+
+    Where the native engine cannot go on, ale-py does, which plays the same until there.
+    """
     if every < 1:
         raise ConfigError(f"expected --speed to be 1 or more, got {every}: change it")
+    shown = 0
+    try:
+        for moment in _play_episode(player, config, engine, no_ops, repetition, every):
+            yield moment
+            shown += 1
+    except EngineError:
+        yield from islice(_play_episode(player, config, "ale", no_ops, repetition, every), shown, None)
+
+
+def _play_episode(
+    player: Player, config: EvaluationConfig, engine: Engine, no_ops: int, repetition: int, every: int
+) -> Iterator[Moment]:
     episode = EpisodeInPlay(player, config, engine, no_ops, repetition)
     player.begin(1)
     frames: list[tuple[Picture, float]] = []

@@ -40,7 +40,7 @@ class TrainingLimits:
     success: float | None = None
     """Share of the last 200 rollouts from the real start that succeeded."""
     start_within: int | None = 50
-    """A demonstration's starting point is this near to its beginning (paper, figure 6) ..."""
+    """A demonstration's starting point is this near to its beginning (paper, figure 5) ..."""
     held: int = 2_000_000
     """... and has been for so many training frames: getting there is not mastery yet."""
 
