@@ -12,6 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from goexplore.presets import preset
+from goexplore.report._paper import paper_search
+from goexplore.runs import RunDirectory
+
 
 class Plan(NamedTuple):
     """How far to search, and with how many seeds."""
@@ -30,12 +34,13 @@ PLANS: dict[str, dict[str, Plan]] = {
         "pitfall-pixels": Plan("3M", 1),
         "pitfall-pixels-fine": Plan("3M", 1),
     },
-    # As far as the paper's own searches of Montezuma's Revenge with domain knowledge (appendix A.8).
+    # As far as the paper's own searches of Montezuma's Revenge with domain knowledge (appendix A.8); the
+    # others as far as half an hour goes.
     "long": {
         "montezuma-2021": Plan("600M", 2),
         "montezuma": Plan("600M", 2),
-        "montezuma-pixels": Plan("600M", 1),
-        "pitfall": Plan("600M", 1),
+        "montezuma-pixels": Plan("200M", 1),
+        "pitfall": Plan("200M", 1),
     },
 }
 
@@ -70,16 +75,73 @@ def metrics(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
-def levels(curve: list[dict[str, Any]]) -> str:
-    """Return when each level was first seen."""
-    first: dict[int, dict[str, Any]] = {}
+def first_reached(curve: list[dict[str, Any]]) -> dict[int, str]:
+    """Return when each level was first seen: game frames, hours, and game frames had cells been replayed."""
+    first: dict[int, str] = {}
     for point in curve:
         for level in range(1, point["level"] + 1):
-            first.setdefault(level, point)
-    return ", ".join(
-        f"{level} after {point['game_frames'] / 1e6:.0f}M ({point['wall_seconds'] / 3600:.2f} h)"
-        for level, point in first.items()
+            frames, replayed = point["game_frames"] / 1e6, point["game_frames_with_replay"] / 1e9
+            first.setdefault(level, f"{frames:.1f}M, {point['wall_seconds'] / 3600:.2f} h, {replayed:.1f}B")
+    return first
+
+
+def print_levels(name: str, curves: list[list[dict[str, Any]]]) -> None:
+    """Print when each level was reached, beside the paper's means over the runs that reached it."""
+    found = [first_reached(curve) for curve in curves]
+    paper = paper_search(preset(name))
+    theirs = {} if paper is None else {each.level: each for each in paper.levels}
+    print(f"\n| `{name}`: level | {' | '.join(f'seed {seed}' for seed in range(len(found)))} | paper |")
+    print("|---" * (len(found) + 2) + "|")
+    for level in sorted({*theirs, *(level for each in found for level in each)}):
+        of_paper = theirs.get(level)
+        said = (
+            f"{of_paper.game_frames / 1e6:.0f}M, {of_paper.hours:g} h, {of_paper.solved:.0%} of runs"
+            if of_paper
+            else ""
+        )
+        print(f"| {level} | {' | '.join(each.get(level, '') for each in found)} | {said} |", flush=True)
+
+
+def best_on_highest_level(run: Path) -> float:
+    """Return the best search score there, to which the treasure room bug does not add (appendix A.4)."""
+    archive = RunDirectory.open(run).last_checkpoint().archive
+    level = archive.values("level")
+    return float(archive.values("score")[level == level.max()].max())
+
+
+COLUMNS = (
+    "preset",
+    "seed",
+    "game frames",
+    "minutes",
+    "rooms",
+    "cells",
+    "best search score",
+    "on the highest level",
+    "MB",
+    "game frames/s",
+    "with replay",
+)
+
+
+def describe(name: str, seed: int, run: Path) -> str:
+    """Return a run's row of the table."""
+    curve = metrics(run)
+    last = curve[-1]
+    row = (
+        f"`{name}`",
+        str(seed),
+        f"{last['game_frames']:,}",
+        f"{last['wall_seconds'] / 60:.1f}",
+        str(last["rooms"]),
+        f"{last['cells']:,}",
+        f"{last['max_score']:,.0f}",
+        f"{best_on_highest_level(run):,.0f}",
+        f"{last['memory_bytes'] / 1e6:.0f}",
+        f"{last['game_frames'] / last['wall_seconds']:,.0f}",
+        f"{last['game_frames_with_replay'] / 1e9:.1f}B",
     )
+    return f"| {' | '.join(row)} |"
 
 
 def draw(curves: dict[str, list[list[dict[str, Any]]]], file: Path) -> None:
@@ -117,22 +179,18 @@ def main() -> None:
     }
     folder = chosen.folder or Path(f"runs/results-{chosen.plan}")
     curves: dict[str, list[list[dict[str, Any]]]] = {name: [] for name in plan}
+    print(f"| {' | '.join(COLUMNS)} |")
+    print("|---" * len(COLUMNS) + "|", flush=True)
     for seed in range(max(each.seeds for each in plan.values())):
         for name, each in plan.items():
             if seed < each.seeds:
-                curves[name].append(metrics(explore(name, seed, each.game_frames, chosen.engine, folder)))
-    columns = "preset, seed, game frames, minutes, rooms, cells, best search score, game frames/s, levels"
-    print(f"| {columns.replace(', ', ' | ')} |")
-    print("|---" * 9 + "|")
+                run = explore(name, seed, each.game_frames, chosen.engine, folder)
+                curves[name].append(metrics(run))
+                print(describe(name, seed, run), flush=True)
     for name, runs in curves.items():
-        for seed, curve in enumerate(runs):
-            last = curve[-1]
-            print(
-                f"| `{name}` | {seed} | {last['game_frames']:,} | {last['wall_seconds'] / 60:.1f} | "
-                f"{last['rooms']} | {last['cells']:,} | {last['max_score']:,.0f} | "
-                f"{last['game_frames'] / last['wall_seconds']:,.0f} | {levels(curve)} |",
-                flush=True,
-            )
+        if any(curve[-1]["level"] > 0 for curve in runs):
+            print_levels(name, runs)
+    print()
     for name in plan:
         print(f"- `{name}`, seed 0: {verify(folder / f'{name}-seed0', _VERIFIED[chosen.plan])}", flush=True)
     chosen.images.mkdir(parents=True, exist_ok=True)
