@@ -13,7 +13,7 @@ setup(
         Extension(
             f"goexplore._native._{name}",
             [f"src/goexplore/_native/{name}.c"],
-            depends=[*map(str, NATIVE.glob("*/*.h")), str(NATIVE / "translator.py")],
+            depends=[*map(str, NATIVE.glob("*/*.h")), *map(str, NATIVE.glob("*.py"))],
             define_macros=[("ENGINE_VERSION", f'"{VERSION}"')],
             extra_compile_args=["-O3"],
             optional=True,  # without a compiler, Python and ale-py do the same work

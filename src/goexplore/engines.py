@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from goexplore import _native as native
+from goexplore._native.version import engine_version
 from goexplore.envs._games import TWO_MAZES
 from goexplore.errors import ConfigError, OutputError
 from goexplore.files import is_file, state_folder
@@ -58,7 +59,7 @@ def choose_engine(rom: str, wish: EngineWish) -> Choice:
         return Choice("ale", "ale-py, as asked for")
     if native.atari is None:
         if wish == "native":
-            require_compiled()
+            require_compiled("use --engine ale")
         return Choice("ale", f"ale-py: there is no native engine, {native.missing_because}")
     if is_distrusted(rom):
         if wish == "native":
@@ -74,17 +75,19 @@ def choose_engine(rom: str, wish: EngineWish) -> Choice:
         return Choice("ale", f"ale-py: the native engine is not certified for {rom}")
     if certificate.md5 != rom_checksum(rom):
         return Choice("ale", f"ale-py: the native engine is certified for another ROM of {rom}")
+    if engine_version() != native.atari.VERSION:
+        return Choice("ale", "ale-py: the native engine's sources changed since it was compiled; reinstall")
     if certificate.version != native.atari.VERSION:
         return Choice("ale", f"ale-py: the native engine was changed since it was certified for {rom}")
     return Choice("native", f"native: equal to ale-py in {certificate.game_frames:,} game frames")
 
 
-def require_compiled() -> None:
-    """Refuse to go on without the native engine."""
+def require_compiled(instead: str = "do without it") -> None:
+    """Refuse to go on without the native engine; say what can be done instead."""
     if native.atari is None:
         raise ConfigError(
             f"expected the native engine, got an installation without one ({native.missing_because}): "
-            "install a C compiler and Python's headers and reinstall goexplore, or use --engine ale"
+            f"install a C compiler and Python's headers and reinstall goexplore, or {instead}"
         )
 
 
@@ -102,8 +105,8 @@ def rom_checksum(rom: str) -> str:
 
 
 def distrust_file(rom: str) -> Path:
-    """Return the file whose existence keeps the native engine from being used for a game."""
-    return state_folder() / "distrusted" / f"{rom}-{rom_checksum(rom)}.txt"
+    """Return the file whose existence keeps this version of the native engine from being used for a game."""
+    return state_folder() / "distrusted" / f"{rom}-{rom_checksum(rom)}-{native.atari.VERSION}.txt"
 
 
 def is_distrusted(rom: str) -> bool:

@@ -138,7 +138,9 @@ def explore(
         run.require(config, engine)
         engine = run.engine()
     choice = choose_engine(config.env.name, engine)
-    reporter.say(f"engine: {choice.reason}")
+    reporter.say(f"engine: {f'{engine}, as the run has it' if resume else choice.reason}")
+    if resume and not run.has_this_engine():
+        reporter.say("warning: another version of the native engine began this run; verify what it finds")
     world = build_world(config, choice.engine)
     world.reset()  # finds settings that do not fit the game before anything is written
     with contextlib.ExitStack() as stack:
@@ -218,6 +220,7 @@ class _Session:
             if self.interrupted:
                 self._reporter.say("interrupted: writing a checkpoint (once more to stop without it)")
             self._save(cells)
+            self._tell_of_stops(often=1)
             if self._search.status.game_frames > self._recorded_game_frames:
                 self._record()
 
@@ -245,6 +248,7 @@ class _Session:
         now = monotonic()
         self._show()
         self._tell_of_crashes()
+        self._tell_of_stops(often=2)
         grown = self._search.status.game_frames >= _METRICS_GROWTH * self._recorded_game_frames
         if grown or self._metrics_of_every_batch or now - self._recorded >= _METRICS_SECONDS:
             self._record()
@@ -259,12 +263,16 @@ class _Session:
                 f"warning: {self._crashed_tasks} explorations crashed every worker that ran them and were "
                 "given up: they count as having found nothing"
             )
-        stopped = self._search.stopped
-        if len(stopped) >= 2 * self._told_of_stops + 1:  # the first, then ever less often
-            self._told_of_stops = len(stopped)
+
+    def _tell_of_stops(self, *, often: float) -> None:
+        """Tell of explorations that the engine stopped, if there are so many times as many as told of."""
+        stops = self._search.stops
+        if stops > often * self._told_of_stops:
+            self._told_of_stops = stops
             self._reporter.say(
-                f"warning: {len(stopped)} explorations ended where the native engine could not go on, the "
-                f"last at {stopped[-1]}; ale-py might have gone on: it plays a new run with --engine ale"
+                f"warning: {stops} {'exploration' if stops == 1 else 'explorations'} ended where the native "
+                f"engine could not go on, the last at {self._search.last_stop}; ale-py might have gone on: "
+                "it plays a new run with --engine ale"
             )
 
     def _progress(self) -> Progress:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goexplore import _native as native
 from goexplore.archive import Archive, read_archive, write_archive
 from goexplore.cells import CellRepresentation
 from goexplore.config import SearchConfig, from_json, to_json
@@ -43,7 +44,8 @@ class RunDirectory(Directory):
     @classmethod
     def create(cls, path: Path, config: SearchConfig, engine: Engine = "ale") -> RunDirectory:
         """Make a new run directory; refuse one that holds something already."""
-        return cls._create(path, to_json(config), engine=engine)
+        version = {"engine_version": native.atari.VERSION} if engine == "native" else {}
+        return cls._create(path, to_json(config), engine=engine, **version)
 
     def config(self) -> SearchConfig:
         """Return the settings of the search."""
@@ -52,6 +54,11 @@ class RunDirectory(Directory):
     def engine(self) -> Engine:
         """Return the engine that explored: snapshots are its own."""
         return "native" if self.info().get("engine") == "native" else "ale"
+
+    def has_this_engine(self) -> bool:
+        """Return whether the engine that is installed here is the one that explored, as far as is known."""
+        version = self.info().get("engine_version")
+        return version is None or (native.atari is not None and version == native.atari.VERSION)
 
     def require(self, config: SearchConfig, engine: EngineWish = "auto") -> None:
         """Refuse to go on with other settings than the run was started with."""

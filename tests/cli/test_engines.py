@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 
 from goexplore import _native as native
 from goexplore._native.version import engine_version
+from goexplore.certification import Certification
 from goexplore.cli._certify import run_certify
 from goexplore.cli._verify import run_verify
 from goexplore.demos import Source
@@ -139,9 +141,23 @@ def test_without_the_engine_nobody_says_whose_fault_it_is(copied, monkeypatch, c
     monkeypatch.setattr(AtariEnv, "memory", lambda env: memory(env)[:-1] + b"!")
     monkeypatch.setattr(native, "atari", None)
     assert run_verify([str(copied), "--sample", "3"]) == 1
-    assert "whether the archive is damaged cannot be told" in capsys.readouterr().out
+    assert "whether the engine or the archive is to blame cannot be told" in capsys.readouterr().out
     monkeypatch.undo()
     assert choose_engine("montezuma_revenge", "auto").engine == "native"
+
+
+def test_a_run_knows_the_version_of_the_engine_that_explored(copied, monkeypatch, capsys):
+    config = json.loads((copied / "config.json").read_text())
+    assert config["engine_version"] == native.atari.VERSION
+    config["engine_version"] = "another"
+    (copied / "config.json").write_text(json.dumps(config))
+    memory = AtariEnv.memory
+    monkeypatch.setattr(AtariEnv, "memory", lambda env: memory(env)[:-1] + b"!")
+    assert run_verify([str(copied), "--sample", "3"]) == 1
+    assert "whether the engine or the archive is to blame cannot be told" in capsys.readouterr().out
+    result = goexplore("explore", "montezuma", "--run-dir", copied, *QUICK, "--resume")
+    assert "engine: native, as the run has it" in result.stderr
+    assert "warning: another version of the native engine began this run" in result.stderr
 
 
 @pytest.mark.parametrize("rom", CERTIFIED)
@@ -199,6 +215,7 @@ def test_certify_compares_both_engines(explored):
     assert "no difference" in result.stdout
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="worker processes do not see what is patched here")
 def test_a_difference_that_certify_finds_ends_the_use_of_the_engine(own_trust, monkeypatch, capsys):
     lives = ale_py.ALEInterface.lives
     monkeypatch.setattr(ale_py.ALEInterface, "lives", lambda ale: lives(ale) + 1)
@@ -207,6 +224,28 @@ def test_a_difference_that_certify_finds_ends_the_use_of_the_engine(own_trust, m
     assert "lives 3, not 4" in printed
     assert "is not used for pitfall on this machine any more" in printed
     assert choose_engine("pitfall", "auto").engine == "ale"
+    monkeypatch.setattr(ale_py.ALEInterface, "lives", lives)
+    assert run_certify(["pitfall", "--game-frames", "100", "--workers", "1"]) == 0
+    assert "seen to differ before and is still not used" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("translated", [True, False])
+def test_only_what_was_translated_gets_a_certificate(translated, monkeypatch, capsys):
+    found = Certification(
+        rom="pitfall",
+        md5="checksum",
+        version="version",
+        translated=translated,
+        game_frames=7,
+        trajectory_game_frames=0,
+        trajectories=0,
+        places=frozenset(),
+        differences=(),
+    )
+    monkeypatch.setattr("goexplore.cli._certify.certify", lambda *_, **__: found)
+    assert run_certify(["pitfall"]) == 0
+    entry = "'pitfall': Certificate(md5='checksum', version='version', game_frames=7)"
+    assert (entry in capsys.readouterr().out) == translated
 
 
 def test_certify_refuses_runs_of_other_games(explored):

@@ -8,7 +8,8 @@ from PIL import Image
 from goexplore import _native as native
 from goexplore.build import build_env
 from goexplore.demos import find_demonstration
-from goexplore.errors import ConfigError
+from goexplore.envs import NativeAtariEnv
+from goexplore.errors import ConfigError, EngineError
 from goexplore.report import Moment, play_moments, show, write_video
 
 
@@ -114,3 +115,26 @@ def test_a_gif_ends_with_the_last_frame(key, tmp_path):
     moments = list(play_moments(key.env, key.actions))[:7]
     film = write_video(moments, tmp_path / "key.gif", scale=1, overlay=True)
     assert film.frames == 3
+
+
+class Stopping(NativeAtariEnv):
+    """Cannot go on after ten game frames."""
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+        self.left = 10
+
+    def step(self, action):
+        self.left -= 1
+        if self.left < 0:
+            raise EngineError("a frame that does not end in time")
+        return super().step(action)
+
+
+@pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
+def test_where_the_native_engine_stops_ale_py_goes_on(key, monkeypatch):
+    monkeypatch.setattr("goexplore.build.NativeAtariEnv", Stopping)
+    ours = list(play_moments(key.env, key.actions[:5], "native"))
+    theirs = list(play_moments(key.env, key.actions[:5], "ale"))
+    assert len(ours) == len(theirs) == 21
+    assert all((one.picture == other.picture).all() for one, other in zip(ours, theirs, strict=True))

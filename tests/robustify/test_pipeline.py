@@ -12,16 +12,27 @@ EPISODES = EvaluationConfig(repetitions=7, until_score=200.0)  # 217 episodes
 
 
 @pytest.fixture(scope="module")
-def demonstration(tmp_path_factory):
+def search(tmp_path_factory):
     run = tmp_path_factory.mktemp("search") / "run"
     limits = goexplore.Limits(game_frames=500_000)
     goexplore.explore(goexplore.preset("two-mazes"), run_dir=run, limits=limits)
-    (best,) = goexplore.extract([goexplore.Source.open(run)], goexplore.Rules())
+    return goexplore.Source.open(run)
+
+
+@pytest.fixture(scope="module")
+def demonstration(search):
+    (best,) = goexplore.extract([search], goexplore.Rules())
     return best
 
 
 def test_exploration_finds_all_gold(demonstration):
     assert demonstration.score == 200
+
+
+def test_a_cut_is_found_by_playing_all_trajectories(search, demonstration):
+    (half,) = goexplore.extract([search], goexplore.Rules(cuts=goexplore.Cuts(until_score=100)))
+    assert half.score == half.rewards[-1] == 100
+    assert len(half.actions) < len(demonstration.actions)
 
 
 def test_its_actions_alone_fail_in_the_stochastic_game(demonstration):

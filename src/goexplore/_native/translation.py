@@ -68,6 +68,7 @@ class _Keeper:
         self._compiler = _Compiler()
         self._name = hashlib.sha256(rom).hexdigest()[:16]
         self._visited = self._known_code()
+        self._file: Path | None = None
         self._libraries: list[ctypes.CDLL] = []
         """They stay loaded: a machine may be running any of them."""
 
@@ -94,10 +95,14 @@ class _Keeper:
         """Compile a translation of all code that is known to run, or find it in the cache, and use it."""
         if engine_version() != self._version:
             raise TranslationError("the engine's sources changed since it was compiled; reinstall goexplore")
+        before = self._file
         try:
-            translation = ctypes.CDLL(str(self._kept() or self._make()))
+            self._file = self._kept() or self._make()
+            translation = ctypes.CDLL(str(self._file))
         except OSError as error:
             raise TranslationError(f"it cannot be kept or loaded: {error}") from error
+        if before is not None:
+            before.unlink(missing_ok=True)
         translation.prepare()
         self._libraries.append(translation)
         self._cartridge.translate(ctypes.cast(translation.run_frame, ctypes.c_void_p).value or 0)
@@ -119,11 +124,12 @@ class _Keeper:
     def _kept(self) -> Path | None:
         """Return the library that was made before, if it is whole and nobody else's."""
         for library in self._folder.glob(f"{self._stem()}-*.so"):
-            if not _is_private(library) or not library.stem.endswith(_checksum(library.read_bytes())):
+            with contextlib.suppress(FileNotFoundError):  # another process removed it
+                if _is_private(library) and library.stem.endswith(_checksum(library.read_bytes())):
+                    with contextlib.suppress(OSError):  # a folder that cannot be written to
+                        os.utime(library)
+                    return library
                 library.unlink()  # loading half a library would end the process
-                continue
-            os.utime(library)
-            return library
         return None
 
     def _make(self) -> Path:
@@ -201,9 +207,11 @@ def _is_private(path: Path) -> bool:
 def _private_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        private = _is_private(folder)
+        private, owner = _is_private(folder), folder.stat().st_uid
     except OSError as error:
         raise TranslationError(f"there is no place to keep it: {error}") from error
+    if owner != os.geteuid():
+        raise TranslationError(f"{folder} belongs to somebody else; set XDG_CACHE_HOME")
     if not private:
         raise TranslationError(f"others may write to {folder}; `chmod 700` it, or set XDG_CACHE_HOME")
     return folder

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def engine_version() -> str:
-    """Return a checksum of all that decides how a game is played: the machine's sources and the translator.
+    """Return a checksum of the sources that play a game: chips, console, games, and the translator.
 
     Comments and white space of the machine's sources do not count.
     """

@@ -15,8 +15,15 @@ from goexplore.cli._cores import usable_cores
 from goexplore.cli._explore import parse_count
 from goexplore.cli._progress import thousands
 from goexplore.config import AtariConfig
-from goexplore.engines import CERTIFIED, Certificate, distrust, require_compiled
-from goexplore.envs import action_numbers, rom_name
+from goexplore.engines import (
+    CERTIFIED,
+    Certificate,
+    distrust,
+    distrust_file,
+    is_distrusted,
+    require_compiled,
+)
+from goexplore.envs import action_numbers, rom_name, why_interpreted
 from goexplore.errors import ConfigError
 from goexplore.runs import RunDirectory
 
@@ -93,9 +100,14 @@ def run_certify(arguments: list[str]) -> int:
         file = distrust(rom, f"certify: {result.differences[0]}")
         print(f"the native engine is not used for {rom} on this machine any more: {file} says why")
         return 1
+    if is_distrusted(rom):
+        print(f"the native engine was seen to differ before and is still not used: see {distrust_file(rom)}")
     before = CERTIFIED.get(rom)
     if before is not None and (before.md5, before.version) == (result.md5, result.version):
         print(f"no difference; certified before with {thousands(before.game_frames)} game frames")
+    elif not result.translated:
+        reason = why_interpreted(rom)
+        print(f"no difference, but no certificate: the ROM was interpreted, translate it too: {reason}")
     else:
         certificate = Certificate(result.md5, result.version, result.game_frames)
         print(f"no difference; for goexplore.engines.CERTIFIED: {rom!r}: {certificate}")

@@ -13,7 +13,6 @@ from goexplore import _native as native
 from goexplore.archive import Archive
 from goexplore.cli._cores import usable_cores
 from goexplore.cli._progress import thousands
-from goexplore.config import SearchConfig
 from goexplore.demos import SUFFIX, find_demonstration, sample_names
 from goexplore.engines import distrust, where_judged
 from goexplore.errors import ConfigError, DemonstrationError
@@ -124,18 +123,22 @@ def _verify_run(run: Path, chosen: _Arguments) -> int:
         f"{thousands(verdict.game_frames)} game frames: "
         f"{thousands(len(verdict.mismatches)) if verdict.mismatches else 'no'} mismatches"
     )
-    if verdict.mismatches and engine == "native" and _engine_differs(archive, config, verdict):
+    if verdict.mismatches and engine == "native" and _engine_differs(directory, archive, verdict):
         rom = config.env.name
         file = distrust(rom, f"{run}: {verdict.mismatches[0].reason}")
         print(f"the native engine is not used for {rom} on this machine any more: {file} says why")
     return 1 if verdict.mismatches else 0
 
 
-def _engine_differs(archive: Archive, config: SearchConfig, verdict: Verdict) -> bool:
+def _engine_differs(directory: RunDirectory, archive: Archive, verdict: Verdict) -> bool:
     """Whether the native engine stands by what ale-py denies; else it is the archive that is damaged."""
-    if native.atari is None:
-        print(f"whether the archive is damaged cannot be told: no native engine, {native.missing_because}")
+    if native.atari is None or not directory.has_this_engine():
+        print(
+            "whether the engine or the archive is to blame cannot be told without the version of the native "
+            "engine that explored: verify it where the run was made"
+        )
         return False
+    config = directory.config()
     entries = [mismatch.number for mismatch in verdict.mismatches]
     denied = len(verify(archive, config, entries, engine="native", judge="native").mismatches)
     if denied:

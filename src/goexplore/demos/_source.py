@@ -53,8 +53,9 @@ class Source:
     @property
     def replaying_engine(self) -> Engine:
         """The engine that replays fastest: trajectories are the same on all."""
-        usable = native.atari is not None and not is_distrusted(self.config.env.name)
-        return self.engine if usable else "ale"
+        if self.engine == "native" and (native.atari is None or is_distrusted(self.config.env.name)):
+            return "ale"
+        return self.engine
 
     def find(self, cell: str) -> int:
         """Return the entry that a user means: by its cell in hexadecimal, or by its number."""

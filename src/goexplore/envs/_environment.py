@@ -66,7 +66,7 @@ class Environment(Protocol):
         return NOWHERE
 
     def place_after(self, before: Place) -> Place:
-        """Return the place of the current state, given the one before the last `step`.
+        """Return the place of the current state, given the one before the last training frame.
 
         For who plays on from the initial state: it counts levels that a single state does not tell apart.
         """

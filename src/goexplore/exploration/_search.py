@@ -77,8 +77,10 @@ class Search:
         self.executor = executor
         self.exploring = False
         """Whether explorations are running: the only time when an exception leaves the archive whole."""
-        self.stopped: list[str] = []
-        """Why explorations ended that the engine stopped."""
+        self.stops = 0
+        """Explorations that ended because the engine could not go on."""
+        self.last_stop: str | None = None
+        """What the last one of them ended at."""
         self.unfinished_game_frames = 0
         """Game frames played in the batch that is being explored; they count when it is done."""
         self._clock = monotonic()
@@ -142,7 +144,9 @@ class Search:
         returned = sum(entry.standing.length for entry in batch) * self._frame_skip
         game_frames = self.status.game_frames + explored
         update = self.archive.update(batch, findings, game_frame=game_frames)
-        self.stopped += [found.stopped for found in findings if found.stopped is not None]
+        for found in findings:
+            if found.stopped is not None:
+                self.stops, self.last_stop = self.stops + 1, found.stopped
         self.selection.refresh(self.archive, update)
         self.executor.learn(self.archive.board.since(known, update.improved))
         before, self._clock = self._clock, monotonic()

@@ -15,6 +15,7 @@ from goexplore.build import build_selection, build_world
 from goexplore.config import SearchConfig
 from goexplore.engines import Engine
 from goexplore.envs import Place
+from goexplore.errors import EngineError
 from goexplore.exploration import World
 from goexplore.selection import WeightedSelection
 
@@ -116,7 +117,10 @@ class Looking:
         pictures: list[NDArray[np.uint8]] = []
         for entry in entries:
             self.world.restore(self.archive[entry].snapshot)
-            arrival = self.world.step(0)
+            try:
+                arrival = self.world.step(0)
+            except EngineError:
+                continue
             picture = self.world.env.picture()
             if arrival.cell is not None and self.world.place() == self.places[entry] and picture is not None:
                 pictures.append(picture.copy())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import islice, pairwise
@@ -43,9 +43,16 @@ class Moment(NamedTuple):
 def play_moments(
     config: EnvConfig, actions: bytes, engine: Engine = "ale", *, every: int = 1
 ) -> Iterator[Moment]:
-    """Yield every n-th game frame of a trajectory, beginning with the initial state, and the last one."""
+    """Yield every n-th game frame of a trajectory, beginning with the initial state, and the last one.
+
+    Where the native engine cannot go on, ale-py does, which plays the same until there.
+    """
     if every < 1:
         raise ConfigError(f"expected --speed to be 1 or more, got {every}: change it")
+    return _with_ale_to_fall_back_on(lambda by: _play_moments(config, actions, by, every), engine)
+
+
+def _play_moments(config: EnvConfig, actions: bytes, engine: Engine, every: int) -> Iterator[Moment]:
     env = build_env(dataclasses.replace(config, frame_skip=1), engine)
     env.reset()
     score = 0.0
@@ -70,13 +77,19 @@ def play_episode(
     """
     if every < 1:
         raise ConfigError(f"expected --speed to be 1 or more, got {every}: change it")
+    return _with_ale_to_fall_back_on(
+        lambda by: _play_episode(player, config, by, no_ops, repetition, every), engine
+    )
+
+
+def _with_ale_to_fall_back_on(play: Callable[[Engine], Iterator[Moment]], engine: Engine) -> Iterator[Moment]:
     shown = 0
     try:
-        for moment in _play_episode(player, config, engine, no_ops, repetition, every):
+        for moment in play(engine):
             yield moment
             shown += 1
     except EngineError:
-        yield from islice(_play_episode(player, config, "ale", no_ops, repetition, every), shown, None)
+        yield from islice(play("ale"), shown, None)
 
 
 def _play_episode(
