@@ -145,7 +145,7 @@ def describe(name: str, seed: int, run: Path) -> str:
 
 
 def draw(curves: dict[str, list[list[dict[str, Any]]]], file: Path) -> None:
-    """Draw rooms, cells and best score over game frames, one line per seed."""
+    """Draw rooms, cells and best score over game frames, a line per seed, and the paper's mean at the end."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -158,6 +158,10 @@ def draw(curves: dict[str, list[list[dict[str, Any]]]], file: Path) -> None:
             for axis, column in zip(axes, ("rooms", "cells", "max_score"), strict=True):
                 label = name if seed == 0 else None
                 axis.plot(frames, [point[column] for point in curve], color=f"C{index}", lw=1.3, label=label)
+    for paper in {paper_search(preset(name)) for name in curves}:
+        if paper and paper.game_frames and paper.game_frames <= 1.1e6 * axes[0].get_xlim()[1]:
+            for axis, value in ((axes[0], paper.rooms), (axes[2], paper.score)):
+                axis.plot(paper.game_frames / 1e6, value, "kx", label=f"paper, mean of {paper.runs} runs")
     for axis, title in zip(axes, ("rooms", "cells", "best search score"), strict=True):
         axis.set(title=title, xlabel="million game frames")
         axis.grid(alpha=0.3)
