@@ -107,7 +107,7 @@ class LockStep:
         self._reference.reset()
         machine.reset()
         random = SplitMix64(play.seed)
-        places = set[Place]()
+        place, places = self._reference.place(), set[Place]()
         action, length = 0, len(play.actions)
         for step in range(length + play.tail):
             if step < length:
@@ -134,7 +134,8 @@ class LockStep:
                 wrong = int((ale.getScreen() != np.asarray(machine)).sum())
                 return self._differ(play, step, FRAME_SKIP - 1, places, f"{wrong} pixels of the screen")
             if self._facts.has_map:
-                places.add(self._facts.place(ram))
+                place = self._facts.place_after(place, self._facts.place(ram))
+                places.add(place)
             if random.word() % _RESTORE == 0:
                 machine.restore(machine.snapshot())
         return Comparison(game_frames=(step + 1) * FRAME_SKIP, places=frozenset(places), difference=None)
