@@ -138,9 +138,6 @@ def explore(
         run.require(config, engine)
         engine = run.engine()
     choice = choose_engine(config.env.name, engine)
-    reporter.say(f"engine: {f'{engine}, as the run has it' if resume else choice.reason}")
-    if resume and not run.has_this_engine():
-        reporter.say("warning: another version of the native engine began this run; verify what it finds")
     world = build_world(config, choice.engine)
     world.reset()  # finds settings that do not fit the game before anything is written
     with contextlib.ExitStack() as stack:
@@ -148,6 +145,9 @@ def explore(
         if not resume:
             run = RunDirectory.create(Path(run_dir), config, choice.engine)
         stack.enter_context(run.locked())
+        reporter.say(f"engine: {f'{engine}, as the run has it' if resume else choice.reason}")
+        if resume and not run.has_this_engine():
+            reporter.say("warning: another version of the native engine began this run; verify what it finds")
         interpreted = why_interpreted(config.env.name) if choice.engine == "native" else None
         if interpreted is not None:
             reporter.say(f"warning: the ROM is interpreted, which takes about twice the time: {interpreted}")

@@ -175,7 +175,9 @@ def wait_until(condition, seconds=60):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("preset", ["montezuma", "montezuma-2021", "pitfall-pixels"])
+@pytest.mark.parametrize(
+    "preset", ["montezuma", "pitfall-pixels", pytest.param("montezuma-2021", marks=pytest.mark.slow)]
+)
 def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(preset, start, tmp_path):
     whole, run = tmp_path / "whole", tmp_path / "run"
     assert goexplore("explore", preset, "--game-frames", "40K", "--run-dir", whole, *QUICK).returncode == 0

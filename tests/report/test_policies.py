@@ -16,6 +16,8 @@ from goexplore.robustify import TrainingDirectory, TrainingLimits, robustify
 
 from ..robustify.test_session import FRAMES, SMALL, train
 
+SHORT = ["--repetitions", "1", "--max-game-frames", "40", "--workers", "1"]
+
 
 @pytest.fixture(scope="module")
 def training(tmp_path_factory):
@@ -73,7 +75,7 @@ def test_others_unfold_in_a_browser(opened, tmp_path):
 
 def test_tests_of_a_choice_are_no_results(tmp_path, capsys):
     train(tmp_path / "run", updates=3, keep_every=FRAMES)
-    arguments = ["evaluate", str(tmp_path / "run"), "--repetitions", "1", "--max-game-frames", "40"]
+    arguments = ["evaluate", str(tmp_path / "run"), *SHORT]
     assert main([*arguments, "--choose", "2"]) == 0
     said = capsys.readouterr().out
     assert "the best of 2 tested" in said
@@ -101,7 +103,7 @@ def test_a_damaged_choice_is_told(training, tmp_path, capsys):
 def test_one_training_is_not_taken_for_several(training, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     one, other = (Path(shutil.copytree(training, tmp_path / name)) for name in ("one", "other"))
-    limits = ["--repetitions", "1", "--max-game-frames", "40", "--until-score", "200"]
+    limits = [*SHORT, "--until-score", "200"]
     policies = [
         str(one),
         str(one / "policies" / sorted(file.name for file in (one / "policies").iterdir())[0]),
