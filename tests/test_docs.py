@@ -32,6 +32,7 @@ def test_the_example_solves_its_maze():
     assert result.stdout.startswith("solved after")
 
 
+@pytest.mark.slow
 def test_another_learner_climbs_our_curriculum():
     command = [sys.executable, ROOT / "examples" / "sb3_on_demonstrations.py", "20000"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -176,7 +176,11 @@ def wait_until(condition, seconds=60):
 
 
 @pytest.mark.parametrize(
-    "preset", ["montezuma", "pitfall-pixels", pytest.param("montezuma-2021", marks=pytest.mark.slow)]
+    "preset",
+    [
+        "montezuma",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("montezuma-2021", "pitfall-pixels")),
+    ],
 )
 def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(preset, start, tmp_path):
     whole, run = tmp_path / "whole", tmp_path / "run"
