@@ -19,7 +19,7 @@ TEN_SEARCHES = [("montezuma-2021", seed) for seed in range(10)]
 """Not every search finds the gems within SEARCH_GAME_FRAMES."""
 SEARCH_GAME_FRAMES = "3.9M"
 SHARPNESS = 2
-AFTER_DEATH = ["--rollout.after-death", "0.5"]
+AFTER_DEATH = "--rollout.after-death 0.5"
 """A skull that kills is gone after that: who has not learnt in such a room waits for it for ever."""
 
 
@@ -28,60 +28,42 @@ class Milestone(NamedTuple):
 
     score: float
     minutes: float
-    limits: list[str]
+    limits: str
     """Where it stops before."""
     seeds: int = 1
     searches: Sequence[tuple[str, int]] = ()
     """Presets and seeds; none takes the samples of the first key."""
-    demos: Sequence[str] = ()
+    demos: str = ""
     """Options of `goexplore demos`."""
-    settings: Sequence[str] = ()
+    settings: str = ""
     """Options of `goexplore robustify`."""
 
 
 MILESTONES = {
-    "first-key": Milestone(score=100, minutes=40, limits=["--until-success", "0.9"], seeds=3),
+    "first-key": Milestone(score=100, minutes=40, limits="--until-success 0.9", seeds=3),
     "door": Milestone(
         score=400,
         minutes=60,
-        limits=["--until-success", "0.7", "--held", "20M"],
+        limits="--until-success 0.7 --held 20M",
         searches=SIX_SEARCHES,
-        demos=["--until-score", "400", "--take", "different", "--count", "10"],
+        demos="--until-score 400 --take different --count 10",
         settings=AFTER_DEATH,
     ),
     "sword": Milestone(
         score=2500,
         minutes=150,
-        limits=["--until-success", "0.5", "--held", "50M"],
+        limits="--until-success 0.5 --held 50M",
         searches=SIX_SEARCHES,
-        demos=[
-            "--until-score",
-            "2500",
-            "--max-training-frames",
-            "530",
-            "--take",
-            "different",
-            "--count",
-            "5",
-        ],
+        demos="--until-score 2500 --max-training-frames 530 --take different --count 5",
         settings=AFTER_DEATH,
     ),
     "gems": Milestone(
         score=5500,
         minutes=150,
-        limits=["--until-success", "0.5", "--held", "50M"],
+        limits="--until-success 0.5 --held 50M",
         searches=TEN_SEARCHES,
-        demos=[
-            "--until-score",
-            "5500",
-            "--max-training-frames",
-            "1200",
-            "--take",
-            "different",
-            "--count",
-            "6",
-        ],
-        settings=[*AFTER_DEATH, "--ppo.cloning", "500"],
+        demos="--until-score 5500 --max-training-frames 1200 --take different --count 6",
+        settings=f"{AFTER_DEATH} --ppo.cloning 500",
     ),
 }
 
@@ -94,7 +76,7 @@ def find_demonstrations(name: str) -> list[str]:
     searches = {(preset, seed): FOLDER / f"search-{preset}-seed{seed}" for preset, seed in milestone.searches}
     for (preset, seed), path in searches.items():
         explore(preset, path, game_frames=SEARCH_GAME_FRAMES, seed=seed)
-    take_demonstrations(list(searches.values()), folder, milestone.demos)
+    take_demonstrations(list(searches.values()), folder, milestone.demos.split())
     return [str(folder)]
 
 
@@ -108,8 +90,8 @@ def main() -> None:
         milestone = MILESTONES[name]
         for seed in range(milestone.seeds):
             path = FOLDER / f"{name}-seed{seed}"
-            limits = ["--minutes", str(milestone.minutes), *milestone.limits]
-            settings = ["--seed", str(seed), *milestone.settings]
+            limits = ["--minutes", str(milestone.minutes), *milestone.limits.split()]
+            settings = ["--seed", str(seed), *milestone.settings.split()]
             train(find_demonstrations(name), path, settings=settings, limits=limits)
             episodes, lives = evaluate(path, score=milestone.score, sharpness=SHARPNESS)
             last = last_metrics(path)

@@ -194,12 +194,19 @@ static PyObject *machine_new(PyTypeObject *type, PyObject *arguments, PyObject *
     return (PyObject *)self;
 }
 
-static int check_fault(const Machine *machine)
+/* In words what the machine stopped at; NULL if it runs. */
+static const char *fault_reason(const Machine *machine)
 {
     static const char *const reasons[] = FAULT_REASONS;
-    if (!machine->fault)
+    return machine->fault ? reasons[lowest_bit(machine->fault)] : NULL;
+}
+
+static int check_fault(const Machine *machine)
+{
+    const char *const reason = fault_reason(machine);
+    if (reason == NULL)
         return 0;
-    PyErr_SetString(PyExc_RuntimeError, reasons[lowest_bit(machine->fault)]);
+    PyErr_SetString(PyExc_RuntimeError, reason);
     return -1;
 }
 
@@ -451,11 +458,9 @@ static PyObject *build_findings(const Explorer *explorer)
             goto failed;
         PyTuple_SET_ITEM(offers, (Py_ssize_t)index, each);
     }
-    static const char *const reasons[] = FAULT_REASONS;
-    const uint32_t fault = explorer->machine.fault;
     return Py_BuildValue("y#nNNNz", (const char *)explorer->taken, (Py_ssize_t)explorer->taken_count,
                          (Py_ssize_t)explorer->played, seen, seen_new, offers,
-                         fault ? reasons[lowest_bit(fault)] : NULL);
+                         fault_reason(&explorer->machine));
 failed:
     Py_XDECREF(seen);
     Py_XDECREF(seen_new);
