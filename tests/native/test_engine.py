@@ -366,25 +366,24 @@ def test_a_translation_is_kept_for_the_next_time(translator, cache):
     assert files() == before
 
 
-@pytest.mark.usefixtures("quick_compiler")
-def test_half_a_translation_is_made_again(translator, cache, tmp_path, monkeypatch):
-    """Loading it would end the process."""
+@pytest.fixture
+def library(translator, quick_compiler, cache, tmp_path, monkeypatch):
+    """A translation of the program that was not loaded from where it is."""
     assert_translated_is_interpreted("montezuma_revenge", program(), translator)
     copy = shutil.copytree(cache, tmp_path / "copy")
     monkeypatch.setenv("XDG_CACHE_HOME", str(copy))
-    library = max(copy.rglob("*.so"), key=lambda file: file.stat().st_mtime_ns)  # the one used last
+    return max(copy.rglob("*.so"), key=lambda file: file.stat().st_mtime_ns)  # the one used last
+
+
+def test_half_a_translation_is_made_again(translator, library):
+    """Loading it would end the process."""
     size = library.stat().st_size
     os.truncate(library, size // 2)
     assert_translated_is_interpreted("montezuma_revenge", program(), translator)
     assert library.stat().st_size == size
 
 
-@pytest.mark.usefixtures("quick_compiler")
-def test_nothing_is_loaded_that_somebody_else_may_have_written(translator, cache, tmp_path, monkeypatch):
-    assert_translated_is_interpreted("montezuma_revenge", program(), translator)
-    copy = shutil.copytree(cache, tmp_path / "copy")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(copy))
-    library = max(copy.rglob("*.so"), key=lambda file: file.stat().st_mtime_ns)  # the one used last
+def test_nothing_is_loaded_that_somebody_else_may_have_written(translator, library):
     library.chmod(0o722)
     assert_translated_is_interpreted("montezuma_revenge", program(), translator)
     assert library.stat().st_mode & 0o777 == 0o700, "it was made again"
