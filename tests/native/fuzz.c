@@ -3,6 +3,8 @@
  *     fuzz SECONDS SEED             plays random cartridges
  *     fuzz SECONDS SEED GAME ROM    plays one, translated against interpreted; compiled with -DTRANSLATED
  *     fuzz rom SEED SIZE            writes a random ROM
+ *     fuzz play GAME ROM            plays the actions that it reads, writes the state and the screen after each;
+ *                                   compiled with -DTRANSLATED, it plays the translation
  *
  * Whatever a ROM or a snapshot holds, the core stays within its bounds, ends every frame, and leaves a state that it
  * would take back; what a frame leaves behind depends on that state and on the input alone.
@@ -309,7 +311,24 @@ static void explore_random_cartridge(void)
     free(cartridge.views);
 }
 
-/* ---- a translated game --------------------------------------------------------------------------------------------- */
+/* ---- a game -------------------------------------------------------------------------------------------------------- */
+
+static const Game *known_game(const char *name)
+{
+    const Game *game = find_game(name);
+    CHECK(game != NULL);
+    return game;
+}
+
+static Cartridge insert_file(const char *file, const Game *game)
+{
+    uint8_t rom[MAX_ROM];
+    FILE *stored = fopen(file, "rb");
+    CHECK(stored != NULL);
+    const size_t size = fread(rom, 1, sizeof rom, stored);
+    fclose(stored);
+    return insert_rom(rom, size, game->slices);
+}
 
 #ifdef TRANSLATED
 RunFrame run_frame;
@@ -317,15 +336,9 @@ void prepare(void);
 
 static void play_translated(const char *name, const char *file)
 {
-    uint8_t rom[MAX_ROM];
-    FILE *stored = fopen(file, "rb");
-    CHECK(stored != NULL);
-    const size_t size = fread(rom, 1, sizeof rom, stored);
-    fclose(stored);
-    const Game *game = find_game(name);
-    CHECK(game != NULL);
+    const Game *game = known_game(name);
+    Cartridge cartridge = insert_file(file, game);
     prepare();
-    Cartridge cartridge = insert_rom(rom, size, game->slices);
     Machine *one = new_machine(&cartridge, game, interpret_frame), *other = new_machine(&cartridge, game, run_frame);
     boot(one, game);
     for (uint32_t times = 10; times > 0; times--) {
@@ -339,7 +352,29 @@ static void play_translated(const char *name, const char *file)
     free(other);
     free(cartridge.views);
 }
+#else
+#define prepare()
+static RunFrame *const run_frame = interpret_frame;
 #endif
+
+static void play_actions(const char *name, const char *file)
+{
+    const Game *game = known_game(name);
+    Cartridge cartridge = insert_file(file, game);
+    prepare();
+    Machine *machine = new_machine(&cartridge, game, interpret_frame);
+    boot(machine, game);
+    machine->run_frame = run_frame;
+    CHECK(restore_state(machine, &machine->state, sizeof machine->state)); /* faults before do not count */
+    for (int action; (action = getchar()) != EOF;) {
+        play(machine, game, (uint32_t)action, 4);
+        CHECK(!machine->fault);
+        fwrite(&machine->state, sizeof machine->state, 1, stdout);
+        fwrite(machine->screen, sizeof machine->screen, 1, stdout);
+    }
+    free(machine);
+    free(cartridge.views);
+}
 
 static void write_random_rom(size_t size)
 {
@@ -352,12 +387,16 @@ static void write_random_rom(size_t size)
 int main(int count, char **arguments)
 {
     CHECK(count >= 3);
+    make_tia_tables();
+    if (strcmp(arguments[1], "play") == 0) {
+        play_actions(arguments[2], arguments[3]);
+        return 0;
+    }
     const uint64_t seed = stream = strtoull(arguments[2], NULL, 10) << 32;
     if (strcmp(arguments[1], "rom") == 0) {
         write_random_rom((size_t)atoi(arguments[3]));
         return 0;
     }
-    make_tia_tables();
     for (const time_t end = time(NULL) + atoi(arguments[1]); time(NULL) < end; rounds++) {
         stream = seed + rounds;
 #ifdef TRANSLATED

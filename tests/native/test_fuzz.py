@@ -13,10 +13,8 @@ import ale_py
 import pytest
 
 from goexplore import _native as native
-from goexplore._native.translator import translate
+from tests.native.programs import build, build_translated
 
-PROGRAM = Path(__file__).with_name("fuzz.c")
-SOURCES = Path(native.__file__).parent
 SECONDS = int(os.environ.get("GOEXPLORE_FUZZ_SECONDS", "20"))
 SEED = os.environ.get("GOEXPLORE_FUZZ_SEED", "0")
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -36,13 +34,6 @@ def compiler(tmp_path_factory):
     return command
 
 
-def build(compiler, folder, *arguments):
-    program = folder / "fuzz"
-    include = (f"-I{SOURCES}", f"-I{SOURCES / 'atari'}")
-    subprocess.run([compiler, "-w", *include, *arguments, PROGRAM, "-lm", "-o", program], check=True)
-    return program
-
-
 def run(program, *arguments):
     def stop_if_it_hangs():
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS + 10, SECONDS + 10))
@@ -59,10 +50,7 @@ def test_no_cartridge_state_or_input_leads_out_of_bounds(seconds, compiler, tmp_
 
 
 def play_translated(compiler, folder, flags, game, rom, visited):
-    source, image = folder / "rom.c", folder / "rom.bin"
-    source.write_text(translate(rom, visited, sliced=game == "montezuma_revenge" and len(rom) == 8192))
-    image.write_bytes(rom)
-    program = build(compiler, folder, *flags, "-DTRANSLATED", source)
+    program, image = build_translated(compiler, folder, *flags, game=game, rom=rom, visited=visited)
     print(run(program, SECONDS, SEED, game, image).decode())
 
 
