@@ -166,6 +166,7 @@ def draw(curves: dict[str, list[list[dict[str, Any]]]], file: Path) -> None:
         axis.set(title=title, xlabel="million game frames")
         axis.grid(alpha=0.3)
         axis.yaxis.get_major_locator().set_params(integer=True)
+        axis.yaxis.set_major_formatter("{x:,.0f}")
     axes[0].legend(frameon=False)
     figure.savefig(file, dpi=110)
 

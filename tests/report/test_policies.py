@@ -45,6 +45,7 @@ def test_policy_scores_are_called_policy_scores(training, tmp_path):
     assert "policy score" in page
     assert "until 200 points" in page
     assert "0.0% (95 %: 0.0% to 11.0%)" in page
+    assert "31 (the protocol: 155)" in page
     assert "<video" in page
     assert page.count("<svg") == 2
 

@@ -7,7 +7,7 @@ import pytest
 
 from goexplore.config import MazesConfig
 from goexplore.demos import find_demonstration
-from goexplore.errors import ConfigError, DemonstrationError
+from goexplore.errors import ConfigError, DemonstrationError, EngineError
 from goexplore.random import SplitMix64
 from goexplore.robustify import EyesConfig, Library, Rollout, RolloutConfig, Start, StochasticGame
 
@@ -106,6 +106,24 @@ def test_a_deficit_forgives_points():
     assert len(moved) == 300
     assert moved[-1].cut, "cut at the longest rollout, not ended"
     assert player.ending == "cut"
+
+
+def test_where_the_engine_cannot_go_on_a_rollout_is_cut_and_does_not_count(monkeypatch):
+    player = rollout()
+    player.begin(Start(0, 40))
+
+    def refuse(action, random):
+        raise EngineError("a frame without an end")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(player._game, "step", refuse)
+        moved = play(player, ACTIONS[40:])
+    assert [each.cut for each in moved] == [True]
+    assert player.ending == "cut"
+    assert player.result() is None
+    player.begin(Start(0, 40))
+    assert play(player, ACTIONS[40:])[-1].ended
+    assert player.result() == (Start(0, 40), True)
 
 
 def test_after_success_it_may_go_on_for_a_random_while():
