@@ -9,7 +9,7 @@ DEMO_RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-.venv/core: pyproject.toml setup.py constraints.txt $(wildcard src/goexplore/_native/*.c src/goexplore/_native/*/*.h src/goexplore/_native/*.py)
+.venv/core: pyproject.toml setup.py constraints.txt $(wildcard src/goexplore/_native/*.c src/goexplore/_native/*/*.h src/goexplore/_native/atari/games/*.h src/goexplore/_native/*.py)
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@

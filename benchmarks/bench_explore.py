@@ -215,6 +215,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--cells", type=int, default=1_000_000)
     parser.add_argument("--engines", choices=("ale", "native"), nargs="*", default=["ale", "native"])
+    parser.add_argument("--also", nargs="*", default=[], help="further presets, or games as ALE/Venture-v5")
     chosen = parser.parse_args()
     engines = [engine for engine in chosen.engines if engine == "ale" or native.atari is not None]
     turns = {"workers": chosen.workers, "turns": chosen.turns, "seconds": chosen.seconds}
@@ -222,7 +223,7 @@ def main() -> None:
     for engine in engines:
         figures[engine] = {
             f"{name}_of_raw": round(against_raw(name, engine, **turns), 3)
-            for name in ("montezuma", "montezuma-pixels", "pitfall")
+            for name in ("montezuma", "montezuma-pixels", "pitfall", *chosen.also)
         }
         ratio, per_cell = at_scale(engine, cells=chosen.cells, **turns)
         figures[engine] |= {"speed_at_scale": round(ratio, 3), "resident_bytes_per_cell": round(per_cell)}

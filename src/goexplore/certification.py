@@ -13,7 +13,7 @@ import numpy as np
 
 from goexplore import _native as native
 from goexplore.archive import Archive
-from goexplore.engines import rom_checksum
+from goexplore.engines import rom_checksum, version_for
 from goexplore.envs import AtariEnv, Place, facts, load_cartridge
 from goexplore.random import SplitMix64, stream_state
 from goexplore.verification import plan_replays
@@ -199,7 +199,7 @@ def certify(
     return Certification(
         rom=rom,
         md5=rom_checksum(rom),
-        version=native.atari.VERSION,
+        version=version_for(rom),
         translated=cartridge.translated,
         game_frames=done,
         trajectory_game_frames=on_trajectories,

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from goexplore import _native as native
-from goexplore._native.version import engine_version
-from goexplore.envs._games import TWO_MAZES
+from goexplore._native.version import game_version, sources_version
+from goexplore.envs import TWO_MAZES, read_rom
 from goexplore.errors import ConfigError, OutputError
 from goexplore.files import is_file, state_folder
 
@@ -29,7 +29,7 @@ class Certificate:
     md5: str
     """Of the ROM."""
     version: str
-    """Of the engine."""
+    """Of the engine, as far as it plays this game."""
     game_frames: int
     """Compared without a difference."""
 
@@ -75,9 +75,9 @@ def choose_engine(rom: str, wish: EngineWish) -> Choice:
         return Choice("ale", f"ale-py: the native engine is not certified for {rom}")
     if certificate.md5 != rom_checksum(rom):
         return Choice("ale", f"ale-py: the native engine is certified for another ROM of {rom}")
-    if engine_version() != native.atari.VERSION:
+    if sources_version() != native.atari.VERSION:
         return Choice("ale", "ale-py: the native engine's sources changed since it was compiled; reinstall")
-    if certificate.version != native.atari.VERSION:
+    if certificate.version != version_for(rom):
         return Choice("ale", f"ale-py: the native engine was changed since it was certified for {rom}")
     return Choice("native", f"native: equal to ale-py in {certificate.game_frames:,} game frames")
 
@@ -91,6 +91,13 @@ def require_compiled(instead: str = "do without it") -> None:
         )
 
 
+def version_for(rom: str) -> str:
+    """Return the version of the compiled engine, as far as it plays a game that it knows."""
+    if sources_version() != native.atari.VERSION:
+        return str(native.atari.VERSION)  # what was compiled is no longer here: all that can be said of it
+    return game_version(rom, native.atari.Machine(native.atari.Cartridge(read_rom(rom), rom)).snapshot())
+
+
 def where_judged(rom: str) -> str:
     """Return in words what trajectories of a game are verified on."""
     return "in Python" if rom == TWO_MAZES else "on ale-py"
@@ -98,20 +105,17 @@ def where_judged(rom: str) -> str:
 
 def rom_checksum(rom: str) -> str:
     """Return the MD5 of a game's ROM: the name by which ale-py knows it."""
-    import ale_py
-
-    data = Path(str(ale_py.roms.get_rom_path(rom))).read_bytes()
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+    return hashlib.md5(read_rom(rom), usedforsecurity=False).hexdigest()
 
 
 def distrust_file(rom: str) -> Path:
     """Return the file whose existence keeps this version of the native engine from being used for a game."""
-    return state_folder() / "distrusted" / f"{rom}-{rom_checksum(rom)}-{native.atari.VERSION}.txt"
+    return state_folder() / "distrusted" / f"{rom}-{rom_checksum(rom)}-{version_for(rom)}.txt"
 
 
 def is_distrusted(rom: str) -> bool:
     """Return whether the native engine was seen to play a game otherwise than ale-py, on this machine."""
-    return is_file(distrust_file(rom))
+    return rom in native.atari.GAMES and is_file(distrust_file(rom))
 
 
 def distrust(rom: str, reason: str) -> Path:

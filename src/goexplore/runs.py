@@ -13,7 +13,7 @@ from goexplore.archive import Archive, read_archive, write_archive
 from goexplore.cells import CellRepresentation
 from goexplore.config import SearchConfig, from_json, to_json
 from goexplore.directories import Directory, clear_errors
-from goexplore.engines import Engine, EngineWish
+from goexplore.engines import Engine, EngineWish, version_for
 from goexplore.envs import Place
 from goexplore.errors import CheckpointError, ConfigError
 from goexplore.exploration import Status
@@ -44,7 +44,7 @@ class RunDirectory(Directory):
     @classmethod
     def create(cls, path: Path, config: SearchConfig, engine: Engine = "ale") -> RunDirectory:
         """Make a new run directory; refuse one that holds something already."""
-        version = {"engine_version": native.atari.VERSION} if engine == "native" else {}
+        version = {"engine_version": version_for(config.env.name)} if engine == "native" else {}
         return cls._create(path, to_json(config), engine=engine, **version)
 
     def config(self) -> SearchConfig:
@@ -58,7 +58,9 @@ class RunDirectory(Directory):
     def has_this_engine(self) -> bool:
         """Return whether the engine that is installed here is the one that explored, as far as is known."""
         version = self.info().get("engine_version")
-        return version is None or (native.atari is not None and version == native.atari.VERSION)
+        return version is None or (
+            native.atari is not None and version == version_for(self.config().env.name)
+        )
 
     def require(self, config: SearchConfig, engine: EngineWish = "auto") -> None:
         """Refuse to go on with other settings than the run was started with."""

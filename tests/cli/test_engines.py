@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from goexplore import _native as native
-from goexplore._native.version import engine_version
+from goexplore._native import version
 from goexplore.certification import Certification
 from goexplore.cli._certify import run_certify
 from goexplore.cli._verify import run_verify
 from goexplore.demos import Source
-from goexplore.engines import CERTIFIED, choose_engine, distrust
+from goexplore.engines import CERTIFIED, choose_engine, distrust, version_for
 from goexplore.envs import AtariEnv
 from goexplore.errors import ConfigError, OutputError
 from tests.cli.test_cli import goexplore, start, tables, wait_until  # noqa: F401
@@ -148,7 +148,7 @@ def test_without_the_engine_nobody_says_whose_fault_it_is(copied, monkeypatch, c
 
 def test_a_run_knows_the_version_of_the_engine_that_explored(copied, monkeypatch, capsys):
     config = json.loads((copied / "config.json").read_text())
-    assert config["engine_version"] == native.atari.VERSION
+    assert config["engine_version"] == version_for("montezuma_revenge")
     config["engine_version"] = "another"
     (copied / "config.json").write_text(json.dumps(config))
     memory = AtariEnv.memory
@@ -169,13 +169,49 @@ def test_certified_games_use_the_native_engine(rom):
 
 def test_a_certificate_is_of_one_version_of_the_engine(monkeypatch):
     """Who changes how it plays has to certify it again: `goexplore certify` prints the new certificate."""
-    for certificate in CERTIFIED.values():
-        assert certificate.version == native.atari.VERSION == engine_version()
+    for rom, certificate in CERTIFIED.items():
+        assert certificate.version == version_for(rom)
     changed = replace(CERTIFIED["pitfall"], version="another")
     monkeypatch.setitem(CERTIFIED, "pitfall", changed)
     choice = choose_engine("pitfall", "auto")
     assert choice.engine == "ale"
     assert "changed since it was certified for pitfall" in choice.reason
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """A copy of the engine's sources, of which versions are."""
+    folder = Path(shutil.copytree(version._HERE, tmp_path / "_native"))
+    monkeypatch.setattr(version, "_HERE", folder)
+    return folder / "atari"
+
+
+@pytest.mark.parametrize(
+    ("file", "same"),
+    [("tia.h", False), ("games/pitfall.h", False), ("games/venture.h", True), ("boot.h", True)],
+)
+def test_what_does_not_concern_a_game_leaves_its_version_as_it_is(file, same, sources):
+    before = version.game_version("pitfall", b"state")
+    with (sources / file).open("a") as source:
+        source.write("/* a comment */\n")
+    assert version.game_version("pitfall", b"state") == before
+    assert version.sources_version() == native.atari.VERSION
+    with (sources / file).open("a") as source:
+        source.write("enum { CHANGED = 1 };\n")
+    assert (version.game_version("pitfall", b"state") == before) == same
+    assert version.sources_version() != native.atari.VERSION
+
+
+def test_the_state_that_a_game_begins_in_belongs_to_its_version():
+    assert version.game_version("pitfall", b"one") != version.game_version("pitfall", b"other")
+
+
+def test_an_engine_that_was_compiled_from_other_sources_is_not_certified(monkeypatch):
+    monkeypatch.setattr("goexplore.engines.sources_version", lambda: "another")
+    choice = choose_engine("pitfall", "auto")
+    assert choice.engine == "ale"
+    assert "sources changed since it was compiled" in choice.reason
+    assert version_for("pitfall") == native.atari.VERSION
 
 
 def test_other_games_use_the_reference():

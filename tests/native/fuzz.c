@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "atari/boot.h"
+#include "atari/games.h"
 #include "explore/kernel.h"
 
 static uint64_t stream, rounds, frames, faults, restores, refusals, explorations, known_cells;
@@ -204,7 +206,7 @@ static void play_random_cartridge(void)
 {
     static uint8_t visited[CODE_SIZE];
     Cartridge cartridge = random_cartridge();
-    const Game game = {.look = GAMES[below(2)].look, .collisions = (uint16_t)(one_in(2) ? ALL_PAIRS : below(ALL_PAIRS))};
+    const Game game = {.look = GAMES[below(GAME_COUNT)]->look, .collisions = (uint16_t)(one_in(2) ? ALL_PAIRS : below(ALL_PAIRS))};
     Machine *one = new_machine(&cartridge, &game, interpret_frame);
     Machine *other = new_machine(&cartridge, &game, one_in(2) ? interpret_frame : trace_frame);
     other->visited = visited;
@@ -250,7 +252,7 @@ static void learn(Known *known, const Explorer *explorer)
 static void explore_random_cartridge(void)
 {
     Cartridge cartridge = random_cartridge();
-    const Game game = {.look = GAMES[below(2)].look, .collisions = ALL_PAIRS};
+    const Game game = {.look = GAMES[below(GAME_COUNT)]->look, .collisions = ALL_PAIRS};
     Explorer *explorer = calloc(1, sizeof *explorer);
     Machine *machine = new_machine(&cartridge, &game, interpret_frame);
     CHECK(explorer != NULL);

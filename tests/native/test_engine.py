@@ -6,11 +6,9 @@ import shutil
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Event
 from time import sleep
 
-import ale_py
 import numpy as np
 import pytest
 
@@ -19,7 +17,7 @@ from goexplore._native import translation
 from goexplore._native.translation import TranslationError, use_translation
 from goexplore._native.translator import translate
 from goexplore.certification import LockStep, every_room_first, plays
-from goexplore.envs import AtariEnv, NativeAtariEnv, Place, action_numbers
+from goexplore.envs import AtariEnv, NativeAtariEnv, Place, action_numbers, read_rom
 from goexplore.envs._palette import NTSC_GREY
 from goexplore.errors import ConfigError, EngineError, SnapshotError
 from goexplore.random import SplitMix64
@@ -28,14 +26,11 @@ from tests.worlds import findings, offer, planted
 pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 
 GAMES = ("montezuma_revenge", "pitfall")
+ALL_GAMES = ("freeway", "gravitar", "montezuma_revenge", "pitfall", "private_eye", "venture")
 VIEWS = {"montezuma_revenge": 512, "pitfall": 1}
 FIELDS = {"cycle": 140, "view": 144, "timer shift": 147, "collisions": 160, "over": 216, "layout": 217}
 """Where some of a state's fields are."""
 FLAGS, POSITIONS = range(136, 140), range(210, 215)
-
-
-def rom_of(game):
-    return Path(str(ale_py.roms.get_rom_path(game))).read_bytes()
 
 
 def some_actions(limit, count, seed=0):
@@ -57,7 +52,11 @@ def changed(state, at, value):
 # ---- as ale-py --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", GAMES)
+def test_these_are_all_games_that_the_engine_knows():
+    assert native.atari.GAMES == ALL_GAMES
+
+
+@pytest.mark.parametrize("game", ALL_GAMES)
 def test_a_game_begins_as_on_ale_py(game):
     env, reference = NativeAtariEnv(game=game), AtariEnv(game=game)
     play(env, some_actions(env.action_count, 30))
@@ -67,7 +66,7 @@ def test_a_game_begins_as_on_ale_py(game):
     assert env._machine.lives == reference._ale.lives()
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", ALL_GAMES)
 def test_random_play_is_the_same_frame_by_frame(game):
     both, game_frames = LockStep(game), 0
     for play in plays([], b"", seed=1):
@@ -160,7 +159,7 @@ def test_rewards_places_and_ends_are_those_of_ale_py(game, episode_end):
     assert one.ended or game == "pitfall"
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", ALL_GAMES)
 def test_grey_levels_are_those_of_ale_py(game):
     env = AtariEnv(game=game)
     for action in some_actions(env.action_count, 200):
@@ -275,7 +274,7 @@ def test_a_rom_of_no_known_size_is_refused():
 
 @pytest.mark.parametrize(("action", "frame_skip"), [(18, 4), (-1, 4), (0, 0)])
 def test_actions_and_frame_skips_that_do_not_exist_are_refused(action, frame_skip):
-    machine = native.atari.Machine(native.atari.Cartridge(rom_of("pitfall"), "pitfall"))
+    machine = native.atari.Machine(native.atari.Cartridge(read_rom("pitfall"), "pitfall"))
     with pytest.raises(ValueError, match="expected an action below 18"):
         machine.play(action, frame_skip)
 
@@ -351,7 +350,7 @@ def test_a_translated_program_runs_as_the_interpreted_one(translator):
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_a_translated_game_plays_as_the_interpreted_one(game, translator):
-    assert_translated_is_interpreted(game, rom_of(game), translator)
+    assert_translated_is_interpreted(game, read_rom(game), translator)
 
 
 @pytest.mark.usefixtures("quick_compiler")
@@ -468,9 +467,9 @@ def test_without_a_compiler_that_works_the_interpreter_plays(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CC", compiler)
     game = "montezuma_revenge"
-    cartridge = native.atari.Cartridge(rom_of(game), game)
+    cartridge = native.atari.Cartridge(read_rom(game), game)
     with pytest.raises(TranslationError, match=reason):
-        translator(cartridge, rom_of(game))
+        translator(cartridge, read_rom(game))
     assert not cartridge.translated
     env = NativeAtariEnv(game=game)
     numbers = action_numbers(game, full=False)

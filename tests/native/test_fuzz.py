@@ -7,12 +7,11 @@ import os
 import resource
 import shutil
 import subprocess
-from pathlib import Path
 
-import ale_py
 import pytest
 
 from goexplore import _native as native
+from goexplore.envs import read_rom
 from tests.native.programs import build, build_translated
 
 SECONDS = int(os.environ.get("GOEXPLORE_FUZZ_SECONDS", "20"))
@@ -58,7 +57,7 @@ def play_translated(compiler, folder, flags, game, rom, visited):
 @pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 @pytest.mark.parametrize("game", ["montezuma_revenge", "pitfall"])
 def test_a_translated_game_stays_in_step_whatever_happens_to_its_state(game, compiler, tmp_path):
-    rom = Path(str(ale_py.roms.get_rom_path(game))).read_bytes()
+    rom = read_rom(game)
     visited = native.atari.Cartridge(rom, game).trace(bytes(1000))
     play_translated(compiler, tmp_path, SANITIZED, game, rom, visited)
 

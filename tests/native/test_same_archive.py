@@ -1,4 +1,4 @@
-"""Both engines find the same archive, under all presets of Atari games.
+"""Both engines find the same archive, under all presets of Atari games and of all games that are certified.
 
 GOEXPLORE_SAME_GAME_FRAMES and GOEXPLORE_SAME_SEEDS go further.
 """
@@ -11,7 +11,9 @@ import pytest
 
 from goexplore import _native as native
 from goexplore.config import AtariConfig
-from goexplore.presets import PRESETS
+from goexplore.engines import CERTIFIED
+from goexplore.envs import gymnasium_id
+from goexplore.presets import PRESETS, preset
 from goexplore.running import Limits, explore
 
 pytestmark = [
@@ -20,7 +22,10 @@ pytestmark = [
 ]
 
 GAME_FRAMES = int(os.environ.get("GOEXPLORE_SAME_GAME_FRAMES", "200000"))
-ATARI = [name for name, config in PRESETS.items() if isinstance(config.env, AtariConfig)]
+ATARI = [
+    *(name for name, config in PRESETS.items() if isinstance(config.env, AtariConfig)),
+    *(gymnasium_id(rom) for rom in CERTIFIED),
+]
 SEEDS = int(os.environ.get("GOEXPLORE_SAME_SEEDS", "1"))
 
 
@@ -38,8 +43,9 @@ def explored(config, engine, folder):
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("name", ATARI)
 def test_both_engines_find_the_same_archive(name, seed, tmp_path):
-    exploration = PRESETS[name].exploration
+    settings = preset(name)
+    exploration = settings.exploration
     # An exploration has up to 400 game frames: 25 batches or more, since the first begins at one cell alone.
     batch_size = min(exploration.batch_size, GAME_FRAMES // 10_000)
-    config = replace(PRESETS[name], seed=seed, exploration=replace(exploration, batch_size=batch_size))
+    config = replace(settings, seed=seed, exploration=replace(exploration, batch_size=batch_size))
     assert explored(config, "native", tmp_path / "native") == explored(config, "ale", tmp_path / "ale")

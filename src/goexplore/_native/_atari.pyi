@@ -1,6 +1,7 @@
 from typing import Any
 
 VERSION: str
+GAMES: tuple[str, ...]
 
 class Cartridge:
     def __init__(self, rom: bytes, name: str) -> None: ...

@@ -2,6 +2,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "atari/boot.h"
+#include "atari/games.h"
 #include "explore/kernel.h"
 
 /* ---- Cartridge ----------------------------------------------------------------------------------------------------- */
@@ -536,16 +538,32 @@ static PyType_Spec explorer_spec = {
 
 /* ---- the module ---------------------------------------------------------------------------------------------------- */
 
+static PyObject *game_names(void)
+{
+    PyObject *names = PyTuple_New(GAME_COUNT);
+    for (Py_ssize_t index = 0; names != NULL && index < GAME_COUNT; index++) {
+        PyObject *name = PyUnicode_FromString(GAMES[index]->rom);
+        if (name == NULL)
+            Py_CLEAR(names);
+        else
+            PyTuple_SET_ITEM(names, index, name);
+    }
+    return names;
+}
+
 static int fill_module(PyObject *module)
 {
     make_tia_tables();
+    PyObject *games = game_names();
     cartridge_type = (PyTypeObject *)PyType_FromSpec(&cartridge_spec);
     PyObject *machine_type = PyType_FromSpec(&machine_spec), *explorer_type = PyType_FromSpec(&explorer_spec);
-    int failed = PyModule_AddStringConstant(module, "VERSION", ENGINE_VERSION) < 0 || cartridge_type == NULL ||
-                 machine_type == NULL || explorer_type == NULL ||
+    int failed = PyModule_AddStringConstant(module, "VERSION", ENGINE_VERSION) < 0 || games == NULL ||
+                 cartridge_type == NULL || machine_type == NULL || explorer_type == NULL ||
+                 PyModule_AddObjectRef(module, "GAMES", games) < 0 ||
                  PyModule_AddObjectRef(module, "Cartridge", (PyObject *)cartridge_type) < 0 ||
                  PyModule_AddObjectRef(module, "Machine", machine_type) < 0 ||
                  PyModule_AddObjectRef(module, "Explorer", explorer_type) < 0;
+    Py_XDECREF(games);
     Py_XDECREF(machine_type);
     Py_XDECREF(explorer_type);
     return failed ? -1 : 0;

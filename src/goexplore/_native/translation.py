@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore._native.translator import SOURCES, translate
-from goexplore._native.version import engine_version
+from goexplore._native.version import sources_version
 from goexplore.files import cache_folder, sync
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class _Keeper:
 
     def translate(self) -> None:
         """Compile a translation of all code that is known to run, or find it in the cache, and use it."""
-        if engine_version() != self._version:
+        if sources_version() != self._version:
             raise TranslationError("the engine's sources changed since it was compiled; reinstall goexplore")
         before = self._file
         try:

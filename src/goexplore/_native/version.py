@@ -1,22 +1,38 @@
-"""A name for how the engine plays, so that a certificate is of what was compared.
+"""Names for how the engine plays, so that a certificate is of what was compared.
 
-setup.py runs this file by itself and compiles the name in.
+setup.py runs this file by itself and compiles the name of all sources in.
 """
 
 import hashlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
+_HERE = Path(__file__).parent
+_OF_SINGLE_GAMES = ("boot.h", "games.h")
+"""How games are begun, which shows in the states that they begin in, and the list of them."""
 
-def engine_version() -> str:
-    """Return a checksum of the sources that play a game: chips, console, games, and the translator.
 
-    Comments and white space of the machine's sources do not count.
+def sources_version() -> str:
+    """Return a checksum of all sources: whether what was compiled is what is here."""
+    return _checksum((_HERE / "atari").glob("**/*.h"))
+
+
+def game_version(rom: str, start: bytes) -> str:
+    """Return a checksum of what plays a game: the machine, what is known of the game, and where it starts.
+
+    Another game, or another way to begin one, leaves the versions of all others as they are.
     """
-    here = Path(__file__).parent
+    machine = [file for file in (_HERE / "atari").glob("*.h") if file.name not in _OF_SINGLE_GAMES]
+    return _checksum([*machine, _HERE / "atari" / "games" / f"{rom}.h"], start)
+
+
+def _checksum(headers: Iterable[Path], start: bytes = b"") -> str:
+    """Return a checksum of sources, without comments and white space, of the translator, and of a state."""
     digest = hashlib.sha256()
-    for header in sorted((here / "atari").glob("*.h")):
+    for header in sorted(headers):
         code = re.sub(r"/\*.*?\*/|\s+", " ", header.read_text(encoding="utf-8"), flags=re.DOTALL)
         digest.update(" ".join(code.split()).encode() + b"\n")
-    digest.update((here / "translator.py").read_text(encoding="utf-8").encode())
+    digest.update((_HERE / "translator.py").read_text(encoding="utf-8").encode())
+    digest.update(start)
     return digest.hexdigest()[:16]

@@ -2,7 +2,7 @@
 
 from goexplore.envs._atari import AtariEnv
 from goexplore.envs._environment import NOWHERE, Environment, Place, Step
-from goexplore.envs._games import TWO_MAZES, EpisodeEnd, facts, gymnasium_id, rom_name
+from goexplore.envs._games import TWO_MAZES, EpisodeEnd, facts, gymnasium_id, read_rom, rom_name
 from goexplore.envs._mazes import TwoMazes
 from goexplore.envs._native_atari import (
     NativeAtariEnv,
@@ -27,6 +27,7 @@ __all__ = [
     "facts",
     "gymnasium_id",
     "load_cartridge",
+    "read_rom",
     "rom_name",
     "why_interpreted",
 ]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -119,6 +120,13 @@ def rom_name(game: str) -> str:
     raise ConfigError(
         f"no Atari game is called {game!r}: expected an id such as ALE/MontezumaRevenge-v5.{hint}"
     )
+
+
+def read_rom(rom: str) -> bytes:
+    """Return the ROM of a game, given by its name, as it comes with ale-py."""
+    from ale_py import roms
+
+    return Path(str(roms.get_rom_path(rom))).read_bytes()
 
 
 def gymnasium_id(rom: str) -> str:

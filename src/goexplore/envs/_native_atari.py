@@ -1,7 +1,6 @@
 """Atari games on the native engine: the same states, frames and rewards as `AtariEnv`, many times faster."""
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from goexplore import _native as native
 from goexplore.envs._environment import Environment, Place, Step
-from goexplore.envs._games import EpisodeEnd, facts, rom_name
+from goexplore.envs._games import EpisodeEnd, facts, read_rom, rom_name
 from goexplore.envs._palette import NTSC_GREY, NTSC_RGB
 from goexplore.errors import ConfigError, EngineError, SnapshotError
 
@@ -26,8 +25,6 @@ def why_interpreted(rom: str) -> str | None:
 
 @cache
 def _load(rom: str) -> tuple[Any, str | None]:
-    import ale_py
-
     from goexplore._native.translation import TranslationError, use_translation
 
     if native.atari is None:
@@ -35,7 +32,7 @@ def _load(rom: str) -> tuple[Any, str | None]:
             f"expected the native engine, whose states these are, got none ({native.missing_because}): "
             "install a C compiler and reinstall goexplore, or use --engine ale"
         )
-    data = Path(str(ale_py.roms.get_rom_path(rom))).read_bytes()
+    data = read_rom(rom)
     try:
         cartridge = native.atari.Cartridge(data, rom)
     except ValueError as error:

@@ -1,11 +1,11 @@
-/* The console: power, joystick, frames. */
+/* The console: joystick and frames. */
 #ifndef GOEXPLORE_CONSOLE_H
 #define GOEXPLORE_CONSOLE_H
 
-#include "games.h"
+#include "game.h"
 #include "interpreter.h"
 
-enum { ACTIONS = 18, NOOP = 0, BOOT_FRAMES = 64, RESET_FRAMES = 4 };
+enum { ACTIONS = 18, NOOP = 0 };
 
 /* Bits of the first joystick in SWCHA, by ale-py's numbers of actions; pressed is 0. */
 enum { UP = 0x10, DOWN = 0x20, LEFT = 0x40, RIGHT = 0x80 };
@@ -47,23 +47,6 @@ static void play_frame(Machine *machine, uint32_t action, bool reset, bool drawi
         state->timer_again += 1 << 27;
 }
 
-static void power_on(Machine *machine)
-{
-    State *state = &machine->state;
-    memset(state, 0, sizeof *state);
-    show_view(machine, machine->cartridge->power_on_view);
-    state->layout = STATE_LAYOUT;
-    state->sp = 0xff;
-    state->z = 1;
-    state->timer_value = 25;
-    state->timer_shift = 6;
-    state->timer_again = NO_DEADLINE;
-    state->vsync_end = NO_DEADLINE;
-    state->pc = (uint16_t)(machine->rom[0xffc] | machine->rom[0xffd] << 8);
-    machine->fault = 0;
-    refresh_tia(machine);
-}
-
 /* Put a machine into a state of bytes from anywhere; return false where no machine can be in it. */
 static bool restore_state(Machine *machine, const void *bytes, size_t size)
 {
@@ -88,19 +71,6 @@ static bool restore_state(Machine *machine, const void *bytes, size_t size)
     show_view(machine, state.view);
     refresh_tia(machine);
     return true;
-}
-
-/* Go to where ale-py's games begin: after a second of nothing, the reset switch, and what the game needs to begin. */
-static void boot(Machine *machine, const Game *game)
-{
-    power_on(machine);
-    for (int frame = 0; frame < BOOT_FRAMES; frame++)
-        play_frame(machine, NOOP, false, false);
-    for (int frame = 0; frame < RESET_FRAMES; frame++)
-        play_frame(machine, NOOP, true, true);
-    for (const uint8_t *action = game->starting_actions; *action != END_OF_ACTIONS; action++)
-        play_frame(machine, *action, false, true);
-    look(&machine->state, game);
 }
 
 /* Play one training frame; return its reward. Only its last game frame is drawn. */

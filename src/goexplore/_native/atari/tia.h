@@ -491,7 +491,8 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
     case NUSIZ1:
         if (registers[number] == value)
             break;
-        settle(machine, SET(P0 + number - NUSIZ0) | SET(M0 + number - NUSIZ0), clock);
+        /* What is being drawn goes on for a while as it was. */
+        settle(machine, SET(P0 + number - NUSIZ0) | SET(M0 + number - NUSIZ0), clock + 8);
         registers[number] = value;
         machine->dirty |= (uint8_t)(SET(P0 + number - NUSIZ0) | SET(M0 + number - NUSIZ0));
         break;
@@ -546,7 +547,7 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
     case ENAM1:
         if (registers[number] == value)
             break;
-        settle(machine, SET(M0 + number - ENAM0), clock + 1);
+        settle(machine, SET(M0 + number - ENAM0), clock);
         registers[number] = value;
         changed(machine, M0 + number - ENAM0);
         break;

@@ -1,0 +1,34 @@
+/* What the engine knows of a game: how it is begun, and score, lives and its end, read from memory as ale-py does. */
+#ifndef GOEXPLORE_GAME_H
+#define GOEXPLORE_GAME_H
+
+#include "machine.h"
+#include "tia.h"
+
+enum { END_OF_ACTIONS = 255 };
+
+typedef struct {
+    const char *rom;
+    bool slices;                /* whether 8 kB mean Parker Brothers' bank switching */
+    uint16_t collisions;        /* the pairs that the game reads */
+    uint8_t resets;             /* how often ale-py presses the reset switch: once, and more where it chooses a mode */
+    uint8_t starting_actions[20];
+    void (*look)(State *state);
+} Game;
+
+/* The byte at an address of the zero page, of which the upper half is RAM. */
+#define RAM(address) (state->ram[(address)-0x80])
+
+static inline int32_t two_digits(uint8_t decimal)
+{
+    return (decimal >> 4) * 10 + (decimal & 15);
+}
+
+static inline void look(State *state, const Game *game)
+{
+    game->look(state);
+    if (state->over)
+        state->lives = 0;
+}
+
+#endif

@@ -1,0 +1,21 @@
+#ifndef GOEXPLORE_FREEWAY_H
+#define GOEXPLORE_FREEWAY_H
+
+#include "../game.h"
+
+static void look_freeway(State *state)
+{
+    state->score = two_digits(RAM(0xe7));
+    state->over = RAM(0x96) == 1;
+    state->lives = 0; /* there are none to lose: a game takes two minutes and 16 seconds */
+}
+
+static const Game FREEWAY = {
+    .rom = "freeway",
+    .collisions = PAIRS_READ(CXPPMM),
+    .resets = 3,
+    .starting_actions = {END_OF_ACTIONS},
+    .look = look_freeway,
+};
+
+#endif
