@@ -85,12 +85,12 @@ def first_reached(curve: list[dict[str, Any]]) -> dict[int, str]:
     return first
 
 
-def print_levels(name: str, curves: list[list[dict[str, Any]]]) -> None:
-    """Print when each level was reached, beside the paper's means over the runs that reached it."""
-    found = [first_reached(curve) for curve in curves]
+def print_levels(name: str, curves: dict[int, list[dict[str, Any]]]) -> None:
+    """Print when each level was reached with each seed, beside the paper's means over the runs that did."""
+    found = [first_reached(curve) for curve in curves.values()]
     paper = paper_search(preset(name))
     theirs = {} if paper is None else {each.level: each for each in paper.levels}
-    print(f"\n| `{name}`: level | {' | '.join(f'seed {seed}' for seed in range(len(found)))} | paper |")
+    print(f"\n| `{name}`: level | {' | '.join(f'seed {seed}' for seed in curves)} | paper |")
     print("|---" * (len(found) + 2) + "|")
     for level in sorted({*theirs, *(level for each in found for level in each)}):
         of_paper = theirs.get(level)
@@ -144,7 +144,7 @@ def describe(name: str, seed: int, run: Path) -> str:
     return f"| {' | '.join(row)} |"
 
 
-def draw(curves: dict[str, list[list[dict[str, Any]]]], file: Path) -> None:
+def draw(curves: dict[str, dict[int, list[dict[str, Any]]]], file: Path) -> None:
     """Draw rooms, cells and best score over game frames, a line per seed, and the paper's mean at the end."""
     import matplotlib
 
@@ -153,10 +153,10 @@ def draw(curves: dict[str, list[list[dict[str, Any]]]], file: Path) -> None:
 
     figure, axes = pyplot.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
     for index, (name, runs) in enumerate(curves.items()):
-        for seed, curve in enumerate(runs):
+        for number, curve in enumerate(runs.values()):
             frames = [point["game_frames"] / 1e6 for point in curve]
             for axis, column in zip(axes, ("rooms", "cells", "max_score"), strict=True):
-                label = name if seed == 0 else None
+                label = None if number else name
                 axis.plot(frames, [point[column] for point in curve], color=f"C{index}", lw=1.3, label=label)
     for paper in {paper_search(preset(name)) for name in curves}:
         if paper and paper.game_frames and paper.game_frames <= 1.1e6 * axes[0].get_xlim()[1]:
@@ -176,28 +176,31 @@ def main() -> None:
     parser.add_argument("--plan", choices=PLANS, default="short")
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--images", type=Path, default=Path("docs/images"))
-    parser.add_argument("--only", nargs="*", default=None)
+    parser.add_argument("--only", nargs="*", default=None, help="presets")
+    parser.add_argument("--seeds", nargs="*", type=int, default=None, help="of those that the plan has")
     parser.add_argument("--engine", choices=("auto", "native", "ale"), default="auto")
     chosen = parser.parse_args()
     plan = {
         name: each for name, each in PLANS[chosen.plan].items() if name in (chosen.only or PLANS[chosen.plan])
     }
     folder = chosen.folder or Path(f"runs/results-{chosen.plan}")
-    curves: dict[str, list[list[dict[str, Any]]]] = {name: [] for name in plan}
+    curves: dict[str, dict[int, list[dict[str, Any]]]] = {name: {} for name in plan}
     print(f"| {' | '.join(COLUMNS)} |")
     print("|---" * len(COLUMNS) + "|", flush=True)
     for seed in range(max(each.seeds for each in plan.values())):
         for name, each in plan.items():
-            if seed < each.seeds:
+            if seed < each.seeds and (chosen.seeds is None or seed in chosen.seeds):
                 run = explore(name, seed, each.game_frames, chosen.engine, folder)
-                curves[name].append(metrics(run))
+                curves[name][seed] = metrics(run)
                 print(describe(name, seed, run), flush=True)
     for name, runs in curves.items():
-        if any(curve[-1]["level"] > 0 for curve in runs):
+        if any(curve[-1]["level"] > 0 for curve in runs.values()):
             print_levels(name, runs)
     print()
-    for name in plan:
-        print(f"- `{name}`, seed 0: {verify(folder / f'{name}-seed0', _VERIFIED[chosen.plan])}", flush=True)
+    for name, runs in curves.items():
+        for seed in list(runs)[:1]:
+            verdict = verify(folder / f"{name}-seed{seed}", _VERIFIED[chosen.plan])
+            print(f"- `{name}`, seed {seed}: {verdict}", flush=True)
     chosen.images.mkdir(parents=True, exist_ok=True)
     for game in ("montezuma", "pitfall"):
         of_game = {name: runs for name, runs in curves.items() if name.startswith(game)}

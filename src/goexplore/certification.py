@@ -21,7 +21,7 @@ from goexplore.verification import plan_replays
 FRAME_SKIP = 4
 _TAIL = 200
 """Training frames of random play after the end of each trajectory."""
-_RANDOM_PLAY = 2000
+_RANDOM_PLAY = 3000
 """Training frames of random play from the initial state: a game or more."""
 _REPEAT = 0.95
 _RESTORE = 16
@@ -54,7 +54,7 @@ class Certification:
     rom: str
     md5: str
     version: str
-    """Of the native engine."""
+    """Of the native engine, as far as it plays this game."""
     translated: bool
     """Whether it ran the ROM's code translated, where that was known, or all of it interpreted."""
     game_frames: int
@@ -178,6 +178,7 @@ def certify(
     done = on_trajectories = trajectories = 0
     places = set[Place]()
     differences: list[str] = []
+    version = version_for(rom)
     cartridge = load_cartridge(rom)  # translated once, not in every process
     with ProcessPoolExecutor(workers, initializer=_begin, initargs=(rom,)) as pool:
         source = plays(archives, actions, seed)
@@ -199,7 +200,7 @@ def certify(
     return Certification(
         rom=rom,
         md5=rom_checksum(rom),
-        version=version_for(rom),
+        version=version,
         translated=cartridge.translated,
         game_frames=done,
         trajectory_game_frames=on_trajectories,

@@ -57,10 +57,12 @@ def choose_engine(rom: str, wish: EngineWish) -> Choice:
         return Choice("ale", f"Python: {rom} needs no emulator")
     if wish == "ale":
         return Choice("ale", "ale-py, as asked for")
+    if wish == "native":
+        require_compiled("use --engine ale")
     if native.atari is None:
-        if wish == "native":
-            require_compiled("use --engine ale")
         return Choice("ale", f"ale-py: there is no native engine, {native.missing_because}")
+    if sources_version() != native.atari.VERSION:
+        return Choice("ale", "ale-py: the native engine's sources changed since it was compiled; reinstall")
     if is_distrusted(rom):
         if wish == "native":
             raise ConfigError(
@@ -75,27 +77,31 @@ def choose_engine(rom: str, wish: EngineWish) -> Choice:
         return Choice("ale", f"ale-py: the native engine is not certified for {rom}")
     if certificate.md5 != rom_checksum(rom):
         return Choice("ale", f"ale-py: the native engine is certified for another ROM of {rom}")
-    if sources_version() != native.atari.VERSION:
-        return Choice("ale", "ale-py: the native engine's sources changed since it was compiled; reinstall")
     if certificate.version != version_for(rom):
         return Choice("ale", f"ale-py: the native engine was changed since it was certified for {rom}")
     return Choice("native", f"native: equal to ale-py in {certificate.game_frames:,} game frames")
 
 
 def require_compiled(instead: str = "do without it") -> None:
-    """Refuse to go on without the native engine; say what can be done instead."""
+    """Refuse to go on without the native engine, or with an outdated one; say what can be done instead."""
     if native.atari is None:
         raise ConfigError(
             f"expected the native engine, got an installation without one ({native.missing_because}): "
             f"install a C compiler and Python's headers and reinstall goexplore, or {instead}"
         )
+    if sources_version() != native.atari.VERSION:
+        raise ConfigError(
+            "expected the native engine as its sources are, got one that was compiled before they changed: "
+            f"reinstall goexplore, or {instead}"
+        )
 
 
 def version_for(rom: str) -> str:
-    """Return the version of the compiled engine, as far as it plays a game that it knows."""
-    if sources_version() != native.atari.VERSION:
-        return str(native.atari.VERSION)  # what was compiled is no longer here: all that can be said of it
-    return game_version(rom, native.atari.Machine(native.atari.Cartridge(read_rom(rom), rom)).snapshot())
+    """Return the version of the compiled engine, as far as it plays a game."""
+    if sources_version() != native.atari.VERSION or rom not in native.atari.GAMES:
+        return str(native.atari.VERSION)  # what was compiled is not what is here, or has no such game
+    machine = native.atari.Machine(native.atari.Cartridge(read_rom(rom), rom))
+    return game_version(rom, machine.snapshot() + bytes(machine))
 
 
 def where_judged(rom: str) -> str:
@@ -115,7 +121,7 @@ def distrust_file(rom: str) -> Path:
 
 def is_distrusted(rom: str) -> bool:
     """Return whether the native engine was seen to play a game otherwise than ale-py, on this machine."""
-    return rom in native.atari.GAMES and is_file(distrust_file(rom))
+    return is_file(distrust_file(rom))
 
 
 def distrust(rom: str, reason: str) -> Path:

@@ -188,7 +188,14 @@ def sources(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("file", "same"),
-    [("tia.h", False), ("games/pitfall.h", False), ("games/venture.h", True), ("boot.h", True)],
+    [
+        ("tia.h", False),
+        ("game.h", False),
+        ("games/pitfall.h", False),
+        ("games/venture.h", True),
+        ("games.h", True),
+        ("boot.h", True),
+    ],
 )
 def test_what_does_not_concern_a_game_leaves_its_version_as_it_is(file, same, sources):
     before = version.game_version("pitfall", b"state")
@@ -202,8 +209,12 @@ def test_what_does_not_concern_a_game_leaves_its_version_as_it_is(file, same, so
     assert version.sources_version() != native.atari.VERSION
 
 
-def test_the_state_that_a_game_begins_in_belongs_to_its_version():
-    assert version.game_version("pitfall", b"one") != version.game_version("pitfall", b"other")
+def test_how_a_game_begins_and_how_it_is_translated_belong_to_its_version(sources):
+    before = version.game_version("pitfall", b"one")
+    assert version.game_version("pitfall", b"other") != before
+    with (sources.parent / "translator.py").open("a") as source:
+        source.write("CHANGED = True\n")
+    assert version.game_version("pitfall", b"one") != before
 
 
 def test_an_engine_that_was_compiled_from_other_sources_is_not_certified(monkeypatch):
@@ -211,7 +222,13 @@ def test_an_engine_that_was_compiled_from_other_sources_is_not_certified(monkeyp
     choice = choose_engine("pitfall", "auto")
     assert choice.engine == "ale"
     assert "sources changed since it was compiled" in choice.reason
+    with pytest.raises(ConfigError, match="one that was compiled before they changed: reinstall goexplore"):
+        choose_engine("pitfall", "native")
     assert version_for("pitfall") == native.atari.VERSION
+
+
+def test_a_game_that_the_engine_does_not_know_has_the_version_of_all_sources():
+    assert version_for("pong") == native.atari.VERSION
 
 
 def test_other_games_use_the_reference():

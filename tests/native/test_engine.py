@@ -16,7 +16,7 @@ from goexplore import _native as native
 from goexplore._native import translation
 from goexplore._native.translation import TranslationError, use_translation
 from goexplore._native.translator import translate
-from goexplore.certification import LockStep, every_room_first, plays
+from goexplore.certification import LockStep, Play, every_room_first, plays
 from goexplore.envs import AtariEnv, NativeAtariEnv, Place, action_numbers, read_rom
 from goexplore.envs._palette import NTSC_GREY
 from goexplore.errors import ConfigError, EngineError, SnapshotError
@@ -75,6 +75,13 @@ def test_random_play_is_the_same_frame_by_frame(game):
         game_frames += compared.game_frames
         if game_frames >= 5000:
             break
+
+
+@pytest.mark.parametrize(("game", "training_frames"), [("freeway", 2048), ("private_eye", 2698)])
+def test_a_game_that_takes_a_certain_time_ends_as_on_ale_py(game, training_frames):
+    compared = LockStep(game).compare(Play(actions=b"", tail=3000, seed=1))
+    assert compared.difference is None
+    assert compared.game_frames == 4 * training_frames
 
 
 def test_every_room_is_played_to_before_any_room_is_played_to_twice():
@@ -348,7 +355,7 @@ def test_a_translated_program_runs_as_the_interpreted_one(translator):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", ALL_GAMES)
 def test_a_translated_game_plays_as_the_interpreted_one(game, translator):
     assert_translated_is_interpreted(game, read_rom(game), translator)
 

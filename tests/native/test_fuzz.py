@@ -55,7 +55,7 @@ def play_translated(compiler, folder, flags, game, rom, visited):
 
 @pytest.mark.slow
 @pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
-@pytest.mark.parametrize("game", ["montezuma_revenge", "pitfall"])
+@pytest.mark.parametrize("game", ["gravitar", "montezuma_revenge", "pitfall"])
 def test_a_translated_game_stays_in_step_whatever_happens_to_its_state(game, compiler, tmp_path):
     rom = read_rom(game)
     visited = native.atari.Cartridge(rom, game).trace(bytes(1000))

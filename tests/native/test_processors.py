@@ -27,7 +27,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("translated", [False, True], ids=["interpreted", "translated"])
-@pytest.mark.parametrize("game", ["gravitar", "montezuma_revenge", "pitfall", "private_eye"])
+@pytest.mark.parametrize("game", native.atari.GAMES if native.atari else ())
 def test_a_game_is_the_same_on_arm(game, translated, tmp_path):
     rom = Path(str(ale_py.roms.get_rom_path(game)))
     cartridge = native.atari.Cartridge(rom.read_bytes(), game)

@@ -491,7 +491,7 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
     case NUSIZ1:
         if (registers[number] == value)
             break;
-        /* What is being drawn goes on for a while as it was. */
+        /* What is being drawn goes on as it was for eight clocks. */
         settle(machine, SET(P0 + number - NUSIZ0) | SET(M0 + number - NUSIZ0), clock + 8);
         registers[number] = value;
         machine->dirty |= (uint8_t)(SET(P0 + number - NUSIZ0) | SET(M0 + number - NUSIZ0));
@@ -527,10 +527,11 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
     case RESM0:
     case RESM1:
     case RESBL: {
-        /* The object appears where the beam is, a few clocks later: players five, the others four. */
+        /* The object appears where the beam is, a few clocks later: players five, the others four. A missile does so
+         * from the next line on: until eight clocks later, it is where it was. */
         const uint32_t object = number - RESP0;
         const int32_t clock_of_line = clock % LINE_CLOCKS, player = object <= P1;
-        settle(machine, SET(object), clock);
+        settle(machine, SET(object), object == M0 || object == M1 ? clock + 8 : clock);
         state->position[object] = (uint8_t)(clock_of_line < BLANK_CLOCKS
                                                 ? 2 + player
                                                 : (clock_of_line - BLANK_CLOCKS + 4 + player) % SCREEN_WIDTH);
@@ -554,7 +555,7 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
     case ENABL:
         if (registers[ENABL] == value)
             break;
-        settle(machine, SET(BL), clock + 1);
+        settle(machine, SET(BL), clock);
         registers[ENABL] = value;
         changed(machine, BL);
         break;

@@ -5,7 +5,7 @@
 
 static void look_freeway(State *state)
 {
-    state->score = two_digits(RAM(0xe7));
+    state->score = two_digits(RAM(0xe7)); /* it grows by one; ale-py allows no other reward */
     state->over = RAM(0x96) == 1;
     state->lives = 0; /* there are none to lose: a game takes two minutes and 16 seconds */
 }
