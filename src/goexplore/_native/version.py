@@ -10,7 +10,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 _NOT_THE_MACHINE = ("boot.h", "games.h")
-"""How games are begun, which shows in the states that they begin in, and the list of them."""
+"""How games are begun, which shows in how they start, and the list of them."""
 
 
 def sources_version() -> str:
@@ -21,9 +21,8 @@ def sources_version() -> str:
 def game_version(rom: str, start: bytes) -> str:
     """Return a checksum of what plays a game: the machine, what is known of the game, and how it starts.
 
-    `start` is the state and the screen that it begins with.
-
-    Another game, or another way to begin one, leaves the versions of all others as they are.
+    `start` is the state and the screen that it begins with. Another game, or another way to begin one, leaves
+    the versions of all others as they are.
     """
     machine = [file for file in (_HERE / "atari").glob("*.h") if file.name not in _NOT_THE_MACHINE]
     return _checksum([*machine, _HERE / "atari" / "games" / f"{rom}.h"], start)

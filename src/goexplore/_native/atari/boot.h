@@ -7,8 +7,8 @@
 enum { BOOT_FRAMES = 64, RESET_FRAMES = 4 };
 
 /* What ale-py's memory holds at power-on, which some games never overwrite: the lowest bytes that the Mersenne Twister
- * MT19937 gives for one seed, whatever seed the user asks for. (The timer, which is random there too, is not: all games
- * here set it before they read it.) */
+ * MT19937 gives for one seed, whatever seed the user asks for. (The timer is random there too; no game here depends on
+ * it.) */
 static void fill_memory(uint8_t memory[128])
 {
     enum { WORDS = 624, AHEAD = 397, SEED = 4753849 };
