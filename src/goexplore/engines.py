@@ -35,8 +35,12 @@ class Certificate:
 
 
 CERTIFIED: dict[str, Certificate] = {
-    "montezuma_revenge": Certificate("3347a6dd59049b15a38394aa2dafa585", "643950c555c5423f", 20_275_848),
-    "pitfall": Certificate("3e90cf23106f2e08b2781e41299de556", "643950c555c5423f", 20_062_876),
+    "montezuma_revenge": Certificate("3347a6dd59049b15a38394aa2dafa585", "cfe8590e69267aa9", 20_085_172),
+    "pitfall": Certificate("3e90cf23106f2e08b2781e41299de556", "7533712dd4fd49e7", 20_062_876),
+    "private_eye": Certificate("ef3a4f64b6494ba770862768caf04b86", "58d83d90bc0aca7c", 2_012_688),
+    "gravitar": Certificate("8ac18076d01a6b63acf6e2cab4968940", "d6cb52746d6169bf", 2_016_640),
+    "venture": Certificate("3e899eba0ca8cd2972da1ae5479b4f0d", "3d204aeac8d2ed5c", 2_021_536),
+    "freeway": Certificate("8e0ab801b1705a740b476b7f588c6d16", "a2c5da8338653ec9", 2_031_616),
 }
 """By ROM name; docs/engine.md has the commands."""
 
