@@ -294,10 +294,10 @@ def test_settings_beyond_the_engines_limits_are_refused():
 
 # ---- where the engine stops -------------------------------------------------------------------------------
 
-# LDX #255 TXS; each frame LDA #2 STA WSYNC STA VSYNC STA WSYNC STA WSYNC LDA #0 STA WSYNC STA VSYNC, INC $91
-# LDA $91 CMP #100 BEQ to the end, LDX #200 STA WSYNC DEX BNE, JMP; at the end JAM.
+# LDX #0 STX $91 LDX #255 TXS; each frame LDA #2 STA WSYNC STA VSYNC STA WSYNC STA WSYNC LDA #0 STA WSYNC
+# STA VSYNC, INC $91 LDA $91 CMP #100 BEQ to the end, LDX #200 STA WSYNC DEX BNE, JMP; at the end JAM.
 HUNDRED_FRAMES = bytes.fromhex(
-    "A2FF9A A90285028500850285 02 A90085028500 E691A591C964F00A A2C88502CAD0FB 4C03F0 02"
+    "A2008691 A2FF9A A90285028500850285 02 A90085028500 E691A591C964F00A A2C88502CAD0FB 4C07F0 02"
 )
 
 
