@@ -154,10 +154,10 @@ def test_where_the_native_engine_cannot_go_on_ale_py_does(monkeypatch):
     player = Scripted(AtariConfig(game="montezuma_revenge"), bytes([3, 4, 3]))
     expected = play_episodes(player, config, "ale", 0, range(3))
 
-    def refuse(self, action):
+    def refuse(self, actions):
         raise EngineError("a frame without an end")
 
-    monkeypatch.setattr(NativeAtariEnv, "step", refuse)
+    monkeypatch.setattr(NativeAtariEnv, "play", refuse)
     assert play_episodes(player, config, "native", 0, range(3)) == expected
 
 

@@ -42,7 +42,9 @@ def play(env, actions):
 
 
 def play_machine(machine, actions, frame_skip=4):
-    return [(machine.play(action, frame_skip), machine.snapshot(), bytes(machine)) for action in actions]
+    return [
+        (machine.play(bytes([action]), frame_skip), machine.snapshot(), bytes(machine)) for action in actions
+    ]
 
 
 def changed(state, at, value):
@@ -271,7 +273,7 @@ def test_no_damage_to_a_single_byte_does_harm(game):
 def test_a_rom_that_asks_for_what_is_not_modelled_stops_the_machine():
     machine = native.atari.Machine(native.atari.Cartridge(bytes(4096), "pitfall"))
     with pytest.raises(RuntimeError, match="code outside the cartridge"):
-        machine.play(0, 4)
+        machine.play(bytes(1), 4)
 
 
 def test_a_rom_of_no_known_size_is_refused():
@@ -279,11 +281,11 @@ def test_a_rom_of_no_known_size_is_refused():
         native.atari.Cartridge(bytes(100), "pitfall")
 
 
-@pytest.mark.parametrize(("action", "frame_skip"), [(18, 4), (-1, 4), (0, 0)])
-def test_actions_and_frame_skips_that_do_not_exist_are_refused(action, frame_skip):
+@pytest.mark.parametrize(("actions", "frame_skip"), [(b"\x00\x12", 4), (b"\x00", 0)])
+def test_actions_and_frame_skips_that_do_not_exist_are_refused(actions, frame_skip):
     machine = native.atari.Machine(native.atari.Cartridge(read_rom("pitfall"), "pitfall"))
-    with pytest.raises(ValueError, match="expected an action below 18"):
-        machine.play(action, frame_skip)
+    with pytest.raises(ValueError, match="expected actions below 18"):
+        machine.play(actions, frame_skip)
 
 
 # ---- translation ------------------------------------------------------------------------------------------

@@ -112,11 +112,11 @@ def test_where_the_engine_cannot_go_on_a_rollout_is_cut_and_does_not_count(monke
     player = rollout()
     player.begin(Start(0, 40))
 
-    def refuse(action, random):
+    def refuse(actions):
         raise EngineError("a frame without an end")
 
     with monkeypatch.context() as broken:
-        broken.setattr(player._game, "step", refuse)
+        broken.setattr(player.env, "play", refuse)
         moved = play(player, ACTIONS[40:])
     assert [each.cut for each in moved] == [True]
     assert player.ending == "cut"

@@ -17,7 +17,7 @@ typedef struct {
     uint8_t initial_screen[SCREEN_HEIGHT][SCREEN_WIDTH];
 } CartridgeObject;
 
-static PyTypeObject *cartridge_type;
+static PyTypeObject *cartridge_type, *machine_type;
 
 static void cartridge_free(CartridgeObject *self)
 {
@@ -219,20 +219,58 @@ static PyObject *machine_reset(MachineObject *self, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+/* Play training frames until the last or the end of the game; return their reward. Only the last game frame is drawn, and
+ * the one in which the game ends. */
+static int32_t play_all(Machine *machine, const Game *game, const uint8_t *actions, size_t count, uint32_t frame_skip)
+{
+    State *state = &machine->state;
+    const int32_t before = state->score;
+    for (size_t at = 0; at < count; at++)
+        for (uint32_t frame = 1; frame <= frame_skip && !state->over && !machine->fault; frame++) {
+            const State earlier = *state;
+            const bool drawing = at + 1 == count && frame == frame_skip;
+            play_frame(machine, actions[at], false, drawing);
+            look(state, game);
+            if (state->over && !drawing && restore_state(machine, &earlier, sizeof earlier)) {
+                play_frame(machine, actions[at], false, true);
+                look(state, game);
+            }
+        }
+    return state->score - before;
+}
+
+static bool are_actions(const Py_buffer *bytes)
+{
+    for (Py_ssize_t at = 0; at < bytes->len; at++)
+        if (((const uint8_t *)bytes->buf)[at] >= ACTIONS)
+            return false;
+    return true;
+}
+
 static PyObject *machine_play(MachineObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
-    long action = count == 2 ? PyLong_AsLong(arguments[0]) : -1, frame_skip = count == 2 ? PyLong_AsLong(arguments[1]) : -1;
-    if (PyErr_Occurred())
-        return NULL;
-    if (action < 0 || action >= ACTIONS || frame_skip < 1) {
-        PyErr_SetString(PyExc_ValueError, "expected an action below 18 and a frame skip of at least 1");
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "expected actions and a frame skip");
         return NULL;
     }
-    int32_t reward;
-    self->machine.run_frame = self->cartridge->run_frame; /* there may be a better translation by now */
-    Py_BEGIN_ALLOW_THREADS
-    reward = play(&self->machine, self->cartridge->game, (uint32_t)action, (uint32_t)frame_skip);
-    Py_END_ALLOW_THREADS
+    long frame_skip = PyLong_AsLong(arguments[1]);
+    Py_buffer actions;
+    if (PyErr_Occurred() || PyObject_GetBuffer(arguments[0], &actions, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const bool fit = frame_skip >= 1 && are_actions(&actions);
+    int32_t reward = 0;
+    if (fit) {
+        self->machine.run_frame = self->cartridge->run_frame; /* there may be a better translation by now */
+        Py_BEGIN_ALLOW_THREADS
+        reward = play_all(&self->machine, self->cartridge->game, actions.buf, (size_t)actions.len,
+                          (uint32_t)frame_skip);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&actions);
+    if (!fit) {
+        PyErr_SetString(PyExc_ValueError, "expected actions below 18 and a frame skip of at least 1");
+        return NULL;
+    }
     return check_fault(&self->machine) ? NULL : PyLong_FromLong(reward);
 }
 
@@ -311,7 +349,8 @@ static int machine_buffer(MachineObject *self, Py_buffer *view, int flags)
 static PyMethodDef machine_methods[] = {
     {"reset", (PyCFunction)machine_reset, METH_NOARGS, "reset()\n--\n\nGo to the initial state."},
     {"play", (PyCFunction)(void (*)(void))machine_play, METH_FASTCALL,
-     "play(action, frame_skip)\n--\n\nPlay one training frame and return its reward."},
+     "play(actions, frame_skip)\n--\n\nPlay training frames, one per byte, until the game ends; return their reward. Only the "
+     "last game frame is drawn."},
     {"frame", (PyCFunction)(void (*)(void))machine_frame, METH_FASTCALL,
      "frame(action, drawing)\n--\n\nPlay one game frame and return its reward."},
     {"snapshot", (PyCFunction)machine_snapshot, METH_NOARGS, "snapshot()\n--\n\nReturn the state."},
@@ -341,6 +380,82 @@ static PyType_Spec machine_spec = {
     .basicsize = sizeof(MachineObject),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = machine_slots,
+};
+
+/* ---- many machines ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    MachineObject *machine;
+    Py_buffer actions;
+    int32_t reward;
+} Turn;
+
+static bool read_turns(Turn *turns, PyObject *machines, PyObject *actions)
+{
+    for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(machines); at++) {
+        PyObject *machine = PyTuple_GET_ITEM(machines, at);
+        if (PyObject_GetBuffer(PyTuple_GET_ITEM(actions, at), &turns[at].actions, PyBUF_SIMPLE) < 0)
+            return false;
+        if (!Py_IS_TYPE(machine, machine_type) || !are_actions(&turns[at].actions)) {
+            PyErr_SetString(PyExc_ValueError, "expected machines and actions below 18");
+            return false;
+        }
+        turns[at].machine = (MachineObject *)machine;
+    }
+    return true;
+}
+
+static PyObject *list_rewards(const Turn *turns, Py_ssize_t count)
+{
+    PyObject *rewards = PyList_New(count);
+    for (Py_ssize_t at = 0; rewards != NULL && at < count; at++) {
+        PyObject *reward = turns[at].machine->machine.fault ? Py_NewRef(Py_None) : PyLong_FromLong(turns[at].reward);
+        if (reward == NULL)
+            Py_CLEAR(rewards);
+        else
+            PyList_SET_ITEM(rewards, at, reward);
+    }
+    return rewards;
+}
+
+/* One release of the interpreter's lock for many machines: asking for it again after each would cost more than playing. */
+static PyObject *play_each(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *machines, *actions, *rewards = NULL;
+    unsigned int frame_skip;
+    if (!PyArg_ParseTuple(arguments, "O!O!I", &PyTuple_Type, &machines, &PyTuple_Type, &actions, &frame_skip))
+        return NULL;
+    const Py_ssize_t count = PyTuple_GET_SIZE(machines);
+    if (PyTuple_GET_SIZE(actions) != count || frame_skip < 1) {
+        PyErr_SetString(PyExc_ValueError, "expected actions for every machine and a frame skip of at least 1");
+        return NULL;
+    }
+    Turn *turns = PyMem_Calloc((size_t)count, sizeof *turns);
+    if (turns == NULL)
+        return PyErr_NoMemory();
+    if (read_turns(turns, machines, actions)) {
+        Py_BEGIN_ALLOW_THREADS
+        for (Turn *turn = turns; turn < turns + count; turn++) {
+            const CartridgeObject *const cartridge = turn->machine->cartridge;
+            turn->machine->machine.run_frame = cartridge->run_frame;
+            turn->reward = play_all(&turn->machine->machine, cartridge->game, turn->actions.buf,
+                                    (size_t)turn->actions.len, frame_skip);
+        }
+        Py_END_ALLOW_THREADS
+        rewards = list_rewards(turns, count);
+    }
+    for (Turn *turn = turns; turn < turns + count; turn++)
+        PyBuffer_Release(&turn->actions);
+    PyMem_Free(turns);
+    return rewards;
+}
+
+static PyMethodDef module_methods[] = {
+    {"play_each", play_each, METH_VARARGS,
+     "play_each(machines, actions, frame_skip)\n--\n\nLet each machine play its training frames, as `Machine.play` does; "
+     "return their rewards, None where a machine could not go on."},
+    {NULL, NULL, 0, NULL},
 };
 
 /* ---- Explorer ------------------------------------------------------------------------------------------------------ */
@@ -556,15 +671,15 @@ static int fill_module(PyObject *module)
     make_tia_tables();
     PyObject *games = game_names();
     cartridge_type = (PyTypeObject *)PyType_FromSpec(&cartridge_spec);
-    PyObject *machine_type = PyType_FromSpec(&machine_spec), *explorer_type = PyType_FromSpec(&explorer_spec);
+    machine_type = (PyTypeObject *)PyType_FromSpec(&machine_spec);
+    PyObject *explorer_type = PyType_FromSpec(&explorer_spec);
     int failed = PyModule_AddStringConstant(module, "VERSION", ENGINE_VERSION) < 0 || games == NULL ||
                  cartridge_type == NULL || machine_type == NULL || explorer_type == NULL ||
                  PyModule_AddObjectRef(module, "GAMES", games) < 0 ||
                  PyModule_AddObjectRef(module, "Cartridge", (PyObject *)cartridge_type) < 0 ||
-                 PyModule_AddObjectRef(module, "Machine", machine_type) < 0 ||
+                 PyModule_AddObjectRef(module, "Machine", (PyObject *)machine_type) < 0 ||
                  PyModule_AddObjectRef(module, "Explorer", explorer_type) < 0;
     Py_XDECREF(games);
-    Py_XDECREF(machine_type);
     Py_XDECREF(explorer_type);
     return failed ? -1 : 0;
 }
@@ -579,6 +694,7 @@ static struct PyModuleDef module_definition = {
     .m_name = "_atari",
     .m_doc = "The Atari engine.",
     .m_size = 0,
+    .m_methods = module_methods,
     .m_slots = module_slots,
 };
 

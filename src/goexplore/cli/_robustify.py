@@ -59,8 +59,9 @@ class _Arguments:
     """... for so many training frames: getting there is not mastery yet."""
     workers: int | None = None
     """Learning processes on this machine. Default: one per core, or per GPU."""
-    emulator_workers: int = 0
-    """Processes with emulators for each of them. 0: in the same process, best for the native engine."""
+    emulator_workers: int | None = None
+    """For each of them, threads with emulators of the native engine, or processes with others. Default: one
+    thread per core that it has, and no processes."""
     engine: EngineWish = "auto"
     """The emulator. auto: the native one for games that it is certified for, else ale-py."""
     resume: bool = False

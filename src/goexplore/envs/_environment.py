@@ -49,6 +49,19 @@ class Environment(Protocol):
         """Play one training frame."""
         ...
 
+    def play(self, actions: bytes) -> Step:
+        """Play training frames, one per byte, until the episode ends; return all that they brought.
+
+        What is seen in between is nobody's business: an environment that draws may leave that out.
+        """
+        total = Step(0.0, ended=False)
+        for action in actions:
+            step = self.step(action)
+            total = Step(total.reward + step.reward, step.ended)
+            if step.ended:
+                break
+        return total
+
     def observation(self) -> Any:
         """Return what cells are computed from. Valid until the next `step`, stale right after `restore`."""
         ...

@@ -1,5 +1,6 @@
 """Atari games on the native engine: the same states, frames and rewards as `AtariEnv`, many times faster."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -82,8 +83,9 @@ class NativeAtariEnv(Environment):
         self.frame_skip = frame_skip
         cartridge = load_cartridge(rom)
         self._machine = native.atari.Machine(cartridge)
-        self._actions = action_numbers(rom, full=full_action_set)
-        self.action_count = len(self._actions)
+        numbers = action_numbers(rom, full=full_action_set)
+        self.action_count = len(numbers)
+        self._numbers = numbers.ljust(256, b"\xff")
         self._facts = facts(rom)
         self._ends_at_life_loss = (episode_end or self._facts.episode_end) == "life-loss"
         self._screen: NDArray[np.uint8] = np.asarray(self._machine)
@@ -94,16 +96,41 @@ class NativeAtariEnv(Environment):
 
     def step(self, action: int) -> Step:
         """Play one training frame."""
-        machine = self._machine
-        lives = machine.lives
+        lives = self._machine.lives
+        reward, over = self._play(bytes((action,)))
+        return Step(reward, over or (self._ends_at_life_loss and self._machine.lives < lives))
+
+    def play(self, actions: bytes) -> Step:
+        """Play training frames in one go, without the interpreter's lock. Only the last one is drawn."""
+        return super().play(actions) if self._ends_at_life_loss else self._play(actions)
+
+    def _play(self, actions: bytes) -> Step:
+        """Play training frames until the game is over."""
         try:
-            reward = float(machine.play(self._actions[action], self.frame_skip))
+            reward = self._machine.play(actions.translate(self._numbers), self.frame_skip)
         except RuntimeError as error:
             raise EngineError(explain_fault(error)) from error
+        return self._step(reward)
+
+    def _step(self, reward: int) -> Step:
+        """Return what has just been played."""
         limit = self._facts.score_limit
         if limit is not None and reward < -limit // 2:
             reward += limit  # the score counter rolled over; the points were still won
-        return Step(reward, machine.over or (self._ends_at_life_loss and machine.lives < lives))
+        return Step(float(reward), self._machine.over)
+
+    @staticmethod
+    def play_each(envs: Sequence["NativeAtariEnv"], actions: Sequence[bytes]) -> list[Step | None]:
+        """Let each play training frames until its game is over; None where one cannot go on.
+
+        The interpreter's lock is released once for all: threads can do this side by side.
+        """
+        bursts = tuple(burst.translate(env._numbers) for env, burst in zip(envs, actions, strict=True))
+        machines = tuple(env._machine for env in envs)
+        rewards = native.atari.play_each(machines, bursts, envs[0].frame_skip)
+        return [
+            None if reward is None else env._step(reward) for env, reward in zip(envs, rewards, strict=True)
+        ]
 
     def observation(self) -> NDArray[np.uint8]:
         """Return the screen as palette indices: a view that the next step overwrites."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.envs import EpisodeEnd, Place
+from goexplore.envs import Environment, EpisodeEnd, Place, Step
 from goexplore.errors import ConfigError, EngineError
 from goexplore.random import SplitMix64
 from goexplore.robustify._curriculum import Result, Start
@@ -71,8 +71,7 @@ class RolloutConfig:
         return rewards * self.reward_scale if self.rewards == "scale" else rewards / mean_score
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(NamedTuple):
     """What one training frame of a rollout brought."""
 
     reward: float
@@ -97,11 +96,16 @@ class Rollout:
             )
         self._library, self._config, self.random = library, config, random
         self._game = StochasticGame(library.env, library.engine, stickiness=config.stickiness)
-        self.eyes = Eyes(self._game.env, library.eyes)
+        self.eyes = Eyes(self.env, library.eyes)
         self._longest = config.max_game_frames // library.env.frame_skip
         self._alive_after_loss = False
         self.ending: Ending | None = None
         """Why the rollout ended; None while it goes on."""
+
+    @property
+    def env(self) -> Environment:
+        """The emulator."""
+        return self._game.env
 
     def begin(self, start: Start) -> None:
         """Go to where a rollout begins: where `start` says, or right after a death."""
@@ -124,8 +128,7 @@ class Rollout:
         self._lead = actions[begin:point]
         position, state = library.mark_before(number, begin)
         self._game.restore(state)
-        for action in actions[position:begin]:
-            self._game.step(action)
+        self._game.follow(actions[position:begin])
         self.eyes.observation[:] = library.observation(number, begin)
 
     def _begin_after_death(self) -> None:
@@ -139,24 +142,33 @@ class Rollout:
         self.eyes.blink()
 
     def _clear(self) -> None:
-        self._score, self._steps, self._success, self._lead = 0.0, 0, False, b""
+        self._score, self._steps, self._success = 0.0, 0, False
+        self._lead = self._forced = b""
         self._alive_after_loss = False
         self.ending = None
         self._last_step = self._longest
 
     def step(self, action: int) -> Transition:
         """Play one training frame."""
-        if self._lead:
-            forced, self._lead = self._lead[0], self._lead[1:]
-            self._game.step(forced)
-            self.eyes.look()
-            return Transition(0.0, forced=forced)
         try:
-            reward, over, lost = self._game.step(action, self.random)
-        except EngineError:  # the native engine cannot go on: so rare that the rollout may simply be cut
+            return self.hear(self.env.play(self.draw(action)))
+        except EngineError:
+            return self.hear(None)
+
+    def draw(self, action: int) -> bytes:
+        """Return what the emulator has to play, game frame by game frame, for an action of the policy."""
+        self._forced, self._lead = self._lead[:1], self._lead[1:]
+        return self._game.draw(self._forced[0]) if self._forced else self._game.draw(action, self.random)
+
+    def hear(self, step: Step | None) -> Transition:
+        """Take note of what it brought; None where the native engine cannot go on."""
+        if step is None:  # so rare that the rollout may simply be cut
             self._start, self.ending = None, "cut"
             return Transition(0.0, cut=True)
+        reward, over, lost = self._game.hear(step)
         self.eyes.look()
+        if self._forced:
+            return Transition(0.0, forced=self._forced[0])
         self._score += reward
         self._steps += 1
         if not self._success and self._score >= self._goal[-1]:
@@ -172,8 +184,8 @@ class Rollout:
         cut = not ended and self._steps >= self._last_step
         if ended or cut:
             self.ending = self._why(death=lost and (died or over), over=over, late=late)
-        shaped = float(self._config.shape(np.array(reward), self._library.mean_score))
-        return Transition(shaped, ended=ended, cut=cut)
+        shaped = self._config.shape(np.array(reward), self._library.mean_score) if reward else 0.0
+        return Transition(float(shaped), ended=ended, cut=cut)
 
     def _why(self, *, death: bool, over: bool, late: bool) -> Ending:
         if self._success:
@@ -186,7 +198,7 @@ class Rollout:
 
     def picture(self) -> NDArray[np.uint8] | None:
         """Return the screen for people to look at, if there is one."""
-        return self._game.env.picture()
+        return self.env.picture()
 
     def result(self) -> Result | None:
         """Return how the rollout went so far; None if it did not begin at a demonstration's point."""

@@ -134,17 +134,18 @@ def robustify(
     limits: TrainingLimits,
     reporter: TrainingReporter | None = None,
     engine: EngineWish = "auto",
-    emulator_workers: int = 0,
+    emulator_workers: int | None = None,
     resume: bool = False,
     checkpoint_minutes: float = 5.0,
     keep_every: int = 250_000,
 ) -> TrainingOutcome:
     """Train until a limit or an interrupt, and leave a run directory that can be resumed.
 
-    A training that is resumed has its own demonstrations: name the same or none. `emulator_workers` 0 plays
-    in this process. A policy is kept every so many training frames, to choose from in the end; the paper has
-    one about every three million. With torchrun, every process calls this with the same arguments; the first
-    one writes.
+    A training that is resumed has its own demonstrations: name the same or none. `emulator_workers` are
+    threads with emulators of the native engine, or processes with others; None means a thread for each of
+    PyTorch's, and no processes. A policy is kept every so many training frames, to choose from in the end;
+    the paper has one about every three million. With torchrun, every process calls this with the same
+    arguments; the first one writes.
     """
     if keep_every < 1:
         raise ConfigError(f"expected --keep-every to be 1 or more, got {keep_every}: change it")

@@ -14,7 +14,7 @@ from goexplore.build import build_env, palette_of
 from goexplore.cells import DownscaledCells
 from goexplore.config import AtariConfig, EnvConfig
 from goexplore.engines import Engine
-from goexplore.envs import Environment, Place
+from goexplore.envs import Environment, Place, Step
 from goexplore.errors import ConfigError
 from goexplore.random import SplitMix64
 
@@ -60,26 +60,46 @@ class StochasticGame:
     def reset(self, no_ops: int = 0) -> None:
         """Go to the real start, and do nothing for so many game frames."""
         self.env.reset()
-        for _ in range(no_ops):
-            self.env.step(NO_OP)
+        self.env.play(bytes((NO_OP,)) * no_ops)
         self._last_action = NO_OP
         self.lives = self.env.lives()
 
     def step(self, action: int, random: SplitMix64 | None = None) -> Played:
         """Play one training frame; game frames stick if there is a stream to draw from."""
-        reward, lives = 0.0, self.lives
-        for _ in range(self.frame_skip):
-            if random is None or not random.happens(self._stickiness):
-                self._last_action = action
-            step = self.env.step(self._last_action)
+        actions = self.draw(action, random)
+        # Who watches sees every game frame; else the emulator plays them in one go and draws the last.
+        bursts = [actions] if self.watch is None else [bytes((each,)) for each in actions]
+        reward = 0.0
+        for burst in bursts:
+            step = self.env.play(burst)
             reward += step.reward
             if self.watch is not None:
                 self.watch(step.reward)
             if step.ended:
                 break
-        self.lives = self.env.lives()
+        return self.hear(Step(reward, step.ended))
+
+    def draw(self, action: int, random: SplitMix64 | None = None) -> bytes:
+        """Return what the game frames of the next training frame play: the action, or the last once more."""
+        played = bytearray()
+        for _ in range(self.frame_skip):
+            if random is None or not random.happens(self._stickiness):
+                self._last_action = action
+            played.append(self._last_action)
+        return bytes(played)
+
+    def hear(self, step: Step) -> Played:
+        """Take note of a training frame that was played, here or elsewhere, as `draw` said."""
+        lives, self.lives = self.lives, self.env.lives()
         lost = lives is not None and self.lives is not None and self.lives < lives
-        return Played(reward, step.ended, lost)
+        return Played(step.reward, step.ended, lost)
+
+    def follow(self, actions: bytes) -> None:
+        """Play training frames of the deterministic game, of which only the last needs to be seen."""
+        self.env.play(b"".join(bytes((action,)) * self.frame_skip for action in actions))
+        if actions:
+            self._last_action = actions[-1]
+        self.lives = self.env.lives()
 
     def place(self) -> Place:
         """Return level and room, where they are known."""

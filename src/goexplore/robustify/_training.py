@@ -14,7 +14,7 @@ from goexplore.robustify._library import Library
 from goexplore.robustify._network import Policy
 from goexplore.robustify._ppo import Learner, Losses
 from goexplore.robustify._ranks import Ranks
-from goexplore.robustify._vector import ProcessVector, SerialVector, Vector
+from goexplore.robustify._vector import Vector, start_emulators
 
 _REAL_STARTS = 200
 """Rollouts from the real start over which success is counted."""
@@ -37,17 +37,19 @@ class Training:
         self._lessons = Lessons(library, config.rollout, config.ppo.discount)
         self._collector: Collector
 
-    def start(self, emulator_workers: int = 0) -> Vector:
-        """Start the emulators: in this process, or in workers. Close what is returned in the end."""
+    def start(self, emulator_workers: int | None = None) -> Vector:
+        """Start the emulators. Close what is returned in the end."""
         self.dice.throw(self.status.updates, purpose=1)
         streams = self.dice.emulator_streams(
             self.status.updates, self.config.emulators_of_each(self._ranks.size)
         )
-        vector: Vector
-        if emulator_workers:
-            vector = ProcessVector(self.library, self.config.rollout, streams, workers=emulator_workers)
-        else:
-            vector = SerialVector(self.library, self.config.rollout, streams)
+        vector = start_emulators(
+            self.library,
+            self.config.rollout,
+            streams,
+            workers=emulator_workers,
+            cores=torch.get_num_threads(),
+        )
         while self.status.cloned < self.config.ppo.cloning:
             self.learner.clone(self._lesson(_CLONED, [0] * len(self.library.lengths)))
             self.status.cloned += 1

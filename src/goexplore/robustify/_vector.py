@@ -1,4 +1,4 @@
-"""Many rollouts side by side: in this process, or in workers that share their observations' memory."""
+"""Many rollouts side by side: one after the other, in threads, or in processes that share observations."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import shared_memory
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore.config import AtariConfig
+from goexplore.envs import NativeAtariEnv
 from goexplore.errors import ConfigError, GoExploreError, WorkerError
 from goexplore.random import SplitMix64
 from goexplore.robustify._curriculum import Result, Start
 from goexplore.robustify._library import Library
-from goexplore.robustify._rollout import Rollout, RolloutConfig
+from goexplore.robustify._rollout import Rollout, RolloutConfig, Transition
 
 Observations = NDArray[np.uint8]
 
@@ -58,8 +61,35 @@ class Vector(Protocol):
         ...
 
 
+_EMULATORS_PER_THREAD = 8
+"""At least: fewer have played before another core has woken up."""
+
+
+def start_emulators(
+    library: Library, config: RolloutConfig, streams: Sequence[int], *, workers: int | None, cores: int
+) -> Vector:
+    """Start an emulator per stream, the state of its random generator. Workers change nothing but the time.
+
+    The native engine plays without the interpreter's lock, so its workers are threads; others need processes.
+    Where `workers` is None, the native engine has a thread for each of the `cores`.
+    """
+    natively = library.engine == "native" and isinstance(library.env, AtariConfig)
+    if workers is None:
+        workers = max(1, min(cores, len(streams) // _EMULATORS_PER_THREAD)) if natively else 1
+    if not 1 <= workers <= len(streams):
+        raise ConfigError(
+            f"expected 1 to {len(streams)} workers for {len(streams)} emulators, got {workers}: change "
+            "--emulator-workers"
+        )
+    if natively:
+        return NativeVector(library, config, streams, workers=workers)
+    if workers > 1:
+        return ProcessVector(library, config, streams, workers=workers)
+    return SerialVector(library, config, streams)
+
+
 class SerialVector:
-    """All in this process, one after the other: the fastest where the native engine plays."""
+    """All in this thread, one after the other."""
 
     def __init__(
         self,
@@ -68,7 +98,6 @@ class SerialVector:
         streams: Sequence[int],
         observations: Observations | None = None,
     ) -> None:
-        """`streams` are the states of the emulators' random generators."""
         self._rollouts = [Rollout(library, config, SplitMix64(stream)) for stream in streams]
         if observations is None:
             observations = np.zeros((len(streams), *library.eyes.shape), np.uint8)
@@ -90,8 +119,9 @@ class SerialVector:
             cut=np.zeros(count, np.bool_),
             forced=np.full(count, -1),
         )
-        for number, (rollout, action) in enumerate(zip(self._rollouts, actions.tolist(), strict=True)):
-            moved = rollout.step(action)
+        for number, (rollout, moved) in enumerate(
+            zip(self._rollouts, self._play(actions.tolist()), strict=True)
+        ):
             batch.rewards[number] = moved.reward
             batch.ended[number], batch.cut[number] = moved.ended, moved.cut
             if moved.forced is not None:
@@ -103,8 +133,44 @@ class SerialVector:
                 rollout.begin(starts[number])
         return batch
 
+    def _play(self, actions: list[int]) -> Iterable[Transition]:
+        return map(Rollout.step, self._rollouts, actions)
+
     def close(self) -> None:
         """Nothing is open."""
+
+
+class NativeVector(SerialVector):
+    """The native engine's emulators play in this thread and in others; everything else is done in between.
+
+    Each thread keeps its emulators, and so their screens in its core's cache. The lock of the interpreter is
+    asked for once per step and thread: once per emulator, threads would gain nothing.
+    """
+
+    def __init__(
+        self, library: Library, config: RolloutConfig, streams: Sequence[int], *, workers: int
+    ) -> None:
+        """Start the other threads. All have as many emulators."""
+        super().__init__(library, config, streams)
+        self._envs = [cast(NativeAtariEnv, rollout.env) for rollout in self._rollouts]
+        self._mine, *self._others = _share(len(streams), workers)
+        self._threads = [ThreadPoolExecutor(1, thread_name_prefix="emulators") for _ in self._others]
+
+    def _play(self, actions: list[int]) -> Iterable[Transition]:
+        bursts = list(map(Rollout.draw, self._rollouts, actions))
+        elsewhere = [
+            thread.submit(NativeAtariEnv.play_each, self._envs[part], bursts[part])
+            for thread, part in zip(self._threads, self._others, strict=True)
+        ]
+        steps = NativeAtariEnv.play_each(self._envs[self._mine], bursts[self._mine])
+        for part in elsewhere:
+            steps += part.result()
+        return map(Rollout.hear, self._rollouts, steps)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        for thread in self._threads:
+            thread.shutdown()
 
 
 class ProcessVector:
@@ -114,18 +180,10 @@ class ProcessVector:
         self, library: Library, config: RolloutConfig, streams: Sequence[int], *, workers: int
     ) -> None:
         """Start the workers, each with as many emulators as the others."""
-        if not 1 <= workers <= len(streams):
-            raise ConfigError(
-                f"expected 1 to {len(streams)} workers for {len(streams)} emulators, got {workers}: change "
-                "--emulator-workers"
-            )
         shape = (len(streams), *library.eyes.shape)
         self._memory = shared_memory.SharedMemory(create=True, size=int(np.prod(shape)))
         self.observations = np.ndarray(shape, np.uint8, self._memory.buf)
-        self._slices = [
-            slice(len(streams) * each // workers, len(streams) * (each + 1) // workers)
-            for each in range(workers)
-        ]
+        self._slices = _share(len(streams), workers)
         context = multiprocessing.get_context("fork")  # the library is there already
         self._connections: list[Connection] = []
         self._processes = []
@@ -194,6 +252,11 @@ class ProcessVector:
             self._memory.close()
         with contextlib.suppress(FileNotFoundError):
             self._memory.unlink()
+
+
+def _share(emulators: int, workers: int) -> list[slice]:
+    """Return which emulators each worker has."""
+    return [slice(emulators * each // workers, emulators * (each + 1) // workers) for each in range(workers)]
 
 
 def _serve(

@@ -19,6 +19,8 @@ typedef struct {
     Span *column_spans, *row_spans;
     uint8_t *frame;      /* the last frame: most rows are as they were */
     uint8_t *known;      /* per row: whether its sums belong to `frame` */
+    uint8_t *changed;    /* per row: whether `values` are from before its sums */
+    uint8_t *values;     /* the last cell */
     uint32_t *row_sums;  /* per row: grey levels summed over each bin, in units of 1/width of a pixel */
     uint64_t *bin_sums;  /* one row of bins */
 } Downscale;
@@ -46,6 +48,8 @@ static void downscale_free(Downscale *self)
     free(self->row_spans);
     free(self->frame);
     free(self->known);
+    free(self->changed);
+    free(self->values);
     free(self->row_sums);
     free(self->bin_sums);
     memset(self, 0, sizeof *self);
@@ -59,9 +63,12 @@ static bool downscale_begin(Downscale *self, size_t rows, size_t columns, size_t
     self->row_spans = make_spans(rows, height);
     self->frame = calloc(rows, columns);
     self->known = calloc(rows, 1);
+    self->changed = calloc(rows, 1);
+    self->values = calloc(width, height);
     self->row_sums = calloc(rows * width, sizeof(uint32_t));
     self->bin_sums = calloc(width, sizeof(uint64_t));
-    if (self->column_spans && self->row_spans && self->frame && self->known && self->row_sums && self->bin_sums)
+    if (self->column_spans && self->row_spans && self->frame && self->known && self->changed && self->values &&
+        self->row_sums && self->bin_sums)
         return true;
     downscale_free(self);
     return false;
@@ -101,7 +108,21 @@ static void sum_rows(const Downscale *self, const Span *span, uint64_t *sums)
     }
 }
 
-/* Write the cell of a frame of palette indices; return false where a colour's grey level is below 0. */
+/* Average one bin of rows, if one of its rows has changed. */
+static void update_bin(Downscale *self, size_t bin)
+{
+    const Span *span = &self->row_spans[bin];
+    if (memchr(self->changed + span->start, 1, (size_t)(span->stop + (span->last > 0) - span->start)) == NULL)
+        return;
+    const uint64_t whole = 255 * (uint64_t)self->rows * (uint64_t)self->columns;
+    uint8_t *values = self->values + bin * self->width;
+    sum_rows(self, span, self->bin_sums);
+    for (size_t cell = 0; cell < self->width; cell++)
+        values[cell] = (uint8_t)(self->bin_sums[cell] * self->levels / whole);
+}
+
+/* Write the cell of a frame of palette indices; return false where a colour's grey level is below 0. Screens differ little
+ * from one to the next, so only what has changed is computed. */
 static bool downscale(Downscale *self, const uint8_t *pixels, const int16_t *grey, uint8_t *values)
 {
     for (size_t row = 0; row < self->rows; row++, pixels += self->columns) {
@@ -109,17 +130,16 @@ static bool downscale(Downscale *self, const uint8_t *pixels, const int16_t *gre
         if (self->known[row] && memcmp(before, pixels, self->columns) == 0)
             continue;
         self->known[row] = 0;
+        self->changed[row] = 1;
         if (!sum_row(self, pixels, grey, self->row_sums + row * self->width))
             return false;
         memcpy(before, pixels, self->columns);
         self->known[row] = 1;
     }
-    const uint64_t whole = 255 * (uint64_t)self->rows * (uint64_t)self->columns;
-    for (size_t bin = 0; bin < self->height; bin++, values += self->width) {
-        sum_rows(self, &self->row_spans[bin], self->bin_sums);
-        for (size_t cell = 0; cell < self->width; cell++)
-            values[cell] = (uint8_t)(self->bin_sums[cell] * self->levels / whole);
-    }
+    for (size_t bin = 0; bin < self->height; bin++)
+        update_bin(self, bin);
+    memset(self->changed, 0, self->rows);
+    memcpy(values, self->values, self->width * self->height);
     return true;
 }
 
