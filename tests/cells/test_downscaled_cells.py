@@ -121,6 +121,20 @@ def test_the_compiled_downscaler_equals_the_reference():
 
 
 @pytest.mark.skipif(native.cells is None, reason="installed without a C compiler")
+def test_what_changed_before_a_colour_was_known_is_not_forgotten():
+    shape = 20, 10, 3, 7, 255
+    compiled, reference = native.cells.Downscaler(*shape), ReferenceDownscaler(*shape)
+    grey = np.arange(256, dtype=np.int16)
+    frame = np.zeros((20, 10), np.uint8)
+    assert compiled.update(frame, grey) == reference.update(frame, grey)
+    frame[2], frame[15] = 40, 200
+    grey[200] = -1
+    assert compiled.update(frame, grey) is None
+    grey[200] = 200
+    assert compiled.update(frame, grey) == reference.update(frame, grey)
+
+
+@pytest.mark.skipif(native.cells is None, reason="installed without a C compiler")
 def test_the_compiled_downscaler_refuses_what_does_not_fit():
     with pytest.raises(ValueError, match="expected 1 <= width"):
         native.cells.Downscaler(8, 8, 9, 1, 8)

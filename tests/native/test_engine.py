@@ -17,7 +17,7 @@ from goexplore._native import translation
 from goexplore._native.translation import TranslationError, use_translation
 from goexplore._native.translator import translate
 from goexplore.certification import LockStep, Play, every_room_first, plays
-from goexplore.envs import AtariEnv, NativeAtariEnv, Place, action_numbers, read_rom
+from goexplore.envs import AtariEnv, NativeAtariEnv, Place, Step, action_numbers, read_rom
 from goexplore.envs._palette import NTSC_GREY
 from goexplore.errors import ConfigError, EngineError, SnapshotError
 from goexplore.random import SplitMix64
@@ -84,6 +84,79 @@ def test_a_game_that_takes_a_certain_time_ends_as_on_ale_py(game, training_frame
     compared = LockStep(game).compare(Play(actions=b"", tail=3000, seed=1))
     assert compared.difference is None
     assert compared.game_frames == 4 * training_frames
+
+
+@pytest.mark.parametrize("game", ["montezuma_revenge", "venture"])
+def test_game_frames_played_in_one_go_lead_where_ale_py_gets_one_by_one(game):
+    """Until the game ends, which it does between two that are drawn."""
+    settings = {"game": game, "frame_skip": 1, "episode_end": "game-over"}
+    env, reference = NativeAtariEnv(**settings), AtariEnv(**settings)
+    random, ended_within = SplitMix64(2), False
+    for _ in range(4):
+        env.reset()
+        reference.reset()
+        step = Step(0.0, ended=False)
+        while not step.ended:
+            burst = bytes(np.repeat(random.below(env.action_count, 3), 5).astype(np.uint8))
+            before = env.snapshot()
+            step, expected = env.play(burst), reference.play(burst)
+            assert step == expected
+            assert env.memory_of(env.snapshot()) == reference.memory()
+            assert (env.observation() == reference.observation()).all()
+        env.restore(before)
+        ended_within = ended_within or env.play(burst[:-1]).ended
+    assert ended_within
+
+
+def test_what_is_played_in_one_go_ends_where_a_life_does():
+    env, reference = (
+        kind(game="montezuma_revenge", episode_end="life-loss") for kind in (NativeAtariEnv, AtariEnv)
+    )
+    off_the_ledge = bytes([3] * 15) + bytes(100)
+    assert env.play(off_the_ledge) == reference.play(off_the_ledge) == Step(0.0, ended=True)
+    assert env.lives() == reference.lives() == 5
+    assert (env.observation() == reference.observation()).all()
+
+
+def test_machines_that_play_together_play_as_alone():
+    alone, *together = (NativeAtariEnv(game="pitfall", frame_skip=1) for _ in range(4))
+    bursts = [bytes(4), bytes([3] * 4), b"", bytes([1, 3, 3])]
+    for _ in range(20):
+        steps = NativeAtariEnv.play_each(together, bursts[1:])
+        assert steps[1] == Step(0.0, ended=False)
+    for env, burst in zip(together, bursts[1:], strict=True):
+        alone.reset()
+        for _ in range(20):
+            alone.play(burst)
+        assert alone.snapshot() == env.snapshot()
+        assert (alone.observation() == env.observation()).all()
+
+
+def test_a_machine_that_cannot_go_on_does_not_stop_the_others():
+    bad = native.atari.Machine(native.atari.Cartridge(bytes(4096), "pitfall"))
+    good = native.atari.Machine(native.atari.Cartridge(read_rom("pitfall"), "pitfall"))
+    before = good.snapshot()
+    assert native.atari.play_each((bad, good), (bytes(1), bytes(1)), 4) == [None, 0]
+    assert good.snapshot() != before
+
+
+@pytest.mark.parametrize(
+    ("machines", "actions", "frame_skip", "error"),
+    [
+        (1, (bytes(1), bytes(1)), 4, "for every machine"),
+        (1, (bytes(1),), 0, "frame skip"),
+        (1, (bytes([18]),), 4, "below 18"),
+        (0, (), 0, "frame skip"),
+    ],
+)
+def test_machines_are_not_let_play_what_does_not_exist(machines, actions, frame_skip, error):
+    machine = native.atari.Machine(native.atari.Cartridge(read_rom("pitfall"), "pitfall"))
+    before = machine.snapshot()
+    with pytest.raises(ValueError, match=error):
+        native.atari.play_each((machine,) * machines, actions, frame_skip)
+    with pytest.raises(ValueError, match="expected machines"):
+        native.atari.play_each((bytes(1),), (bytes(1),), 4)
+    assert machine.snapshot() == before
 
 
 def test_every_room_is_played_to_before_any_room_is_played_to_twice():
