@@ -2,14 +2,15 @@
 
 Both learn Montezuma's first key from the sample demonstrations with 32 emulators in one process, in turns, so
 that other work on the machine slows both. Ours is measured with the recurrent network (a GRU; the peer has an
-LSTM of about as many weights) and with the feed-forward one that the `small` preset uses.
+LSTM of about as many weights) and with the feed-forward one that the `small` preset uses. Before that, the
+emulators alone play random actions: one after the other, in threads and in processes.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 
@@ -19,8 +20,10 @@ from sb3_contrib import RecurrentPPO
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from goexplore.demos import find_demonstration, sample_names
+from goexplore.cli._cores import usable_cores
+from goexplore.demos import Demonstration, find_demonstration, sample_names
 from goexplore.engines import choose_engine
+from goexplore.random import SplitMix64
 from goexplore.robustify import (
     Curriculum,
     DemonstrationEnv,
@@ -32,6 +35,7 @@ from goexplore.robustify import (
 )
 from goexplore.robustify._ranks import Ranks
 from goexplore.robustify._training import Training
+from goexplore.robustify._vector import NativeVector, ProcessVector, SerialVector, Vector
 
 EMULATORS = 32
 LSTM_UNITS = 213
@@ -94,6 +98,38 @@ def make_peer(library: Library, config: RobustifyConfig) -> Callable[[], None]:
     return lambda: learner.learn(frames, reset_num_timesteps=False)  # type: ignore[return-value]
 
 
+def measure_emulators(demonstrations: Sequence[Demonstration], config: RobustifyConfig, rounds: int) -> None:
+    """Print how fast emulators play, in turns, without a learner."""
+    cores, streams = usable_cores(), range(config.emulators)
+    native, ale = (Library(demonstrations, config.eyes, engine) for engine in ("native", "ale"))
+    curriculum, random = Curriculum(native.lengths, config.curriculum), SplitMix64(0)
+    vectors: dict[str, Vector] = {
+        "ale-py, one by one": SerialVector(ale, config.rollout, streams),
+        f"ale-py, {cores} processes": ProcessVector(ale, config.rollout, streams, workers=cores),
+        "native, one by one": SerialVector(native, config.rollout, streams),
+        "native, 1 thread": NativeVector(native, config.rollout, streams, workers=1),
+        f"native, {cores} threads": NativeVector(native, config.rollout, streams, workers=cores),
+        f"native, {cores} processes": ProcessVector(native, config.rollout, streams, workers=cores),
+    }
+    seconds = dict.fromkeys(vectors, 0.0)
+    starts = [curriculum.draw(random) for _ in streams]
+    for vector in vectors.values():
+        vector.begin(starts)
+    for turn in range(rounds + 1):
+        actions = [random.below(native.action_count, len(streams)) for _ in range(50)]
+        for name, vector in vectors.items():
+            began = perf_counter()
+            for each in actions:
+                vector.step(each, starts)
+            if turn:  # the first one warms up
+                seconds[name] += perf_counter() - began
+    frames, slowest = rounds * 50 * len(streams), seconds["ale-py, one by one"]
+    print(f"{f'{len(streams)} emulators alone':34}training frames/s   of ale-py's")
+    for name, taken in seconds.items():
+        vectors[name].close()
+        print(f"{name:34}{frames / taken:17,.0f}{slowest / taken:13.2f} x")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -107,6 +143,8 @@ def main() -> None:
     recurrent = dataclasses.replace(small, network=dataclasses.replace(small.network, kind="recurrent"))
     bare = dataclasses.replace(recurrent, ppo=dataclasses.replace(recurrent.ppo, imitation=0.0))
     engine = choose_engine(demonstrations[0].env.name, "auto")
+    for emulators in (EMULATORS, 4 * EMULATORS):
+        measure_emulators(demonstrations, dataclasses.replace(small, emulators=emulators), chosen.rounds)
     library = Library(demonstrations, small.eyes, engine.engine)
     print(
         f"engine {engine.reason}; {EMULATORS} emulators, {chosen.threads} thread(s), {chosen.rounds} rounds"

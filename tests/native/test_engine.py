@@ -86,10 +86,9 @@ def test_a_game_that_takes_a_certain_time_ends_as_on_ale_py(game, training_frame
     assert compared.game_frames == 4 * training_frames
 
 
-@pytest.mark.parametrize("game", ["montezuma_revenge", "venture"])
-def test_game_frames_played_in_one_go_lead_where_ale_py_gets_one_by_one(game):
+def test_game_frames_played_in_one_go_lead_where_ale_py_gets_one_by_one():
     """Until the game ends, which it does between two that are drawn."""
-    settings = {"game": game, "frame_skip": 1, "episode_end": "game-over"}
+    settings = {"game": "montezuma_revenge", "frame_skip": 1, "episode_end": "game-over"}
     env, reference = NativeAtariEnv(**settings), AtariEnv(**settings)
     random, ended_within = SplitMix64(2), False
     for _ in range(4):
