@@ -3,7 +3,7 @@
 Both learn Montezuma's first key from the sample demonstrations with 32 emulators in one process, in turns, so
 that other work on the machine slows both. Ours is measured with the recurrent network (a GRU; the peer has an
 LSTM of about as many weights) and with the feed-forward one that the `small` preset uses. Before that, the
-emulators alone play random actions: one after the other, in threads and in processes.
+emulators alone play random actions from the real start: one after the other, in threads and in processes.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from goexplore.robustify import (
     NetworkConfig,
     Policy,
     RobustifyConfig,
+    Start,
     training_preset,
 )
 from goexplore.robustify._ranks import Ranks
@@ -100,9 +101,9 @@ def make_peer(library: Library, config: RobustifyConfig) -> Callable[[], None]:
 
 def measure_emulators(demonstrations: Sequence[Demonstration], config: RobustifyConfig, rounds: int) -> None:
     """Print how fast emulators play, in turns, without a learner."""
-    cores, streams = usable_cores(), range(config.emulators)
+    cores, streams = min(usable_cores(), config.emulators), range(config.emulators)
     native, ale = (Library(demonstrations, config.eyes, engine) for engine in ("native", "ale"))
-    curriculum, random = Curriculum(native.lengths, config.curriculum), SplitMix64(0)
+    random = SplitMix64(0)
     vectors: dict[str, Vector] = {
         "ale-py, one by one": SerialVector(ale, config.rollout, streams),
         f"ale-py, {cores} processes": ProcessVector(ale, config.rollout, streams, workers=cores),
@@ -112,7 +113,7 @@ def measure_emulators(demonstrations: Sequence[Demonstration], config: Robustify
         f"native, {cores} processes": ProcessVector(native, config.rollout, streams, workers=cores),
     }
     seconds = dict.fromkeys(vectors, 0.0)
-    starts = [curriculum.draw(random) for _ in streams]
+    starts = [Start(0, 0) for _ in streams]
     for vector in vectors.values():
         vector.begin(starts)
     for turn in range(rounds + 1):
@@ -135,7 +136,7 @@ def main() -> None:
     parser.add_argument(
         "--rounds", type=int, default=6, help="updates of each, after one that is not counted"
     )
-    parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
+    parser.add_argument("--threads", type=int, default=1, help="of PyTorch, and of our emulators")
     chosen = parser.parse_args()
     torch.set_num_threads(chosen.threads)
     demonstrations = [find_demonstration(name) for name in sample_names() if "first-key" in name]
@@ -143,8 +144,9 @@ def main() -> None:
     recurrent = dataclasses.replace(small, network=dataclasses.replace(small.network, kind="recurrent"))
     bare = dataclasses.replace(recurrent, ppo=dataclasses.replace(recurrent.ppo, imitation=0.0))
     engine = choose_engine(demonstrations[0].env.name, "auto")
-    for emulators in (EMULATORS, 4 * EMULATORS):
-        measure_emulators(demonstrations, dataclasses.replace(small, emulators=emulators), chosen.rounds)
+    if engine.engine == "native":
+        for emulators in (EMULATORS, 4 * EMULATORS):
+            measure_emulators(demonstrations, dataclasses.replace(small, emulators=emulators), chosen.rounds)
     library = Library(demonstrations, small.eyes, engine.engine)
     print(
         f"engine {engine.reason}; {EMULATORS} emulators, {chosen.threads} thread(s), {chosen.rounds} rounds"

@@ -145,7 +145,8 @@ def test_a_machine_that_cannot_go_on_does_not_stop_the_others():
         (1, (bytes(1), bytes(1)), 4, "for every machine"),
         (1, (bytes(1),), 0, "frame skip"),
         (1, (bytes([18]),), 4, "below 18"),
-        (0, (), 0, "frame skip"),
+        (1, (bytearray(1),), 4, "as bytes"),
+        (0, (), -1, "frame skip"),
     ],
 )
 def test_machines_are_not_let_play_what_does_not_exist(machines, actions, frame_skip, error):
@@ -353,10 +354,10 @@ def test_a_rom_of_no_known_size_is_refused():
         native.atari.Cartridge(bytes(100), "pitfall")
 
 
-@pytest.mark.parametrize(("actions", "frame_skip"), [(b"\x00\x12", 4), (b"\x00", 0)])
+@pytest.mark.parametrize(("actions", "frame_skip"), [(b"\x00\x12", 4), (b"\x00", 0), (b"\x00", 65536)])
 def test_actions_and_frame_skips_that_do_not_exist_are_refused(actions, frame_skip):
     machine = native.atari.Machine(native.atari.Cartridge(read_rom("pitfall"), "pitfall"))
-    with pytest.raises(ValueError, match="expected actions below 18"):
+    with pytest.raises(ValueError, match=r"expected (actions below 18|a frame skip)"):
         machine.play(actions, frame_skip)
 
 

@@ -10,6 +10,7 @@ from goexplore.demos import find_demonstration
 from goexplore.errors import ConfigError, DemonstrationError, EngineError
 from goexplore.random import SplitMix64
 from goexplore.robustify import EyesConfig, Library, Rollout, RolloutConfig, Start, StochasticGame
+from goexplore.robustify._rollout import Transition
 
 from .mazes import ACTIONS, EYES, MONTEZUMA_WHOLE, demonstrate, library
 
@@ -124,6 +125,18 @@ def test_where_the_engine_cannot_go_on_a_rollout_is_cut_and_does_not_count(monke
     player.begin(Start(0, 40))
     assert play(player, ACTIONS[40:])[-1].ended
     assert player.result() == (Start(0, 40), True)
+
+
+def test_what_the_demonstration_plays_before_that_is_not_learnt_from(monkeypatch):
+    player = rollout(dataclasses.replace(STILL, lead_in=3))
+    player.begin(Start(0, 40))
+    assert player.step(0).forced == ACTIONS[37]
+
+    def refuse(actions):
+        raise EngineError("a frame without an end")
+
+    monkeypatch.setattr(player.env, "play", refuse)
+    assert player.step(0) == Transition(0.0, cut=True, forced=ACTIONS[38])
 
 
 def test_after_success_it_may_go_on_for_a_random_while():

@@ -65,6 +65,13 @@ def test_emulators_in_worker_processes_change_nothing(tmp_path):
     assert equal(weights(tmp_path / "one"), weights(tmp_path / "workers"))
 
 
+@pytest.mark.parametrize("workers", [0, SMALL.emulators + 1])
+def test_workers_without_emulators_are_refused_before_anything_is_written(tmp_path, workers):
+    with pytest.raises(ConfigError, match=f"1 to {SMALL.emulators} workers"):
+        train(tmp_path / "run", updates=1, emulator_workers=workers)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_training_is_resumed_where_it_was(tmp_path):
     before = train(tmp_path / "run", updates=6).status
     saved = weights(tmp_path / "run")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from goexplore.config import AtariConfig, MazesConfig
+from goexplore.demos import find_demonstration
 from goexplore.errors import ConfigError
 from goexplore.random import SplitMix64
 from goexplore.robustify import Eyes, EyesConfig, StochasticGame
@@ -54,6 +55,20 @@ def test_stickiness_is_drawn_for_every_game_frame():
     one_by_one.reset()
     play(one_by_one, [LEFT] * 3)
     assert game.snapshot().emulator == one_by_one.snapshot().emulator
+
+
+@pytest.mark.parametrize("engine", ["ale", "native"])
+def test_who_watches_sees_every_game_frame_and_changes_nothing(engine):
+    demonstration = find_demonstration("montezuma-first-key-00")
+    alone, watched = (StochasticGame(demonstration.env, engine) for _ in range(2))
+    rewards = []
+    watched.watch = rewards.append
+    ours, theirs = (play(game, demonstration.actions, SplitMix64(4)) for game in (watched, alone))
+    assert ours == theirs
+    assert watched.snapshot() == alone.snapshot()
+    assert (watched.env.observation() == alone.env.observation()).all()
+    assert len(rewards) == 4 * len(demonstration.actions)
+    assert sum(rewards) == sum(step.reward for step in ours)
 
 
 def test_the_action_that_sticks_survives_a_restore():

@@ -9,7 +9,7 @@ import pytest
 
 from goexplore.demos import find_demonstration
 from goexplore.envs import NativeAtariEnv
-from goexplore.errors import ConfigError, WorkerError
+from goexplore.errors import WorkerError
 from goexplore.random import SplitMix64
 from goexplore.robustify import EyesConfig, Library, RolloutConfig, Start
 from goexplore.robustify._vector import NativeVector, ProcessVector, SerialVector, start_emulators
@@ -121,7 +121,7 @@ def test_where_the_engine_cannot_go_on_only_that_rollout_is_cut(monkeypatch):
     vector.close()
 
 
-def test_an_error_in_a_thread_is_raised(monkeypatch):
+def test_an_error_in_a_thread_is_raised():
     vector = NativeVector(montezuma("native"), RolloutConfig(), STREAMS, workers=5)
     vector.begin([Start(0, 20)] * 5)
     with pytest.raises(ValueError, match="below 18"):
@@ -145,11 +145,3 @@ def test_workers_are_threads_for_the_native_engine_and_processes_for_others(engi
     if threads:
         assert 1 + len(vector._threads) == threads
     vector.close()
-
-
-@pytest.mark.parametrize("engine", ["ale", "native"])
-@pytest.mark.parametrize("workers", [0, 6])
-def test_more_workers_than_emulators_are_refused(engine, workers):
-    books = montezuma(engine) if engine == "native" else library()
-    with pytest.raises(ConfigError, match="1 to 5 workers"):
-        start_emulators(books, CONFIG, STREAMS, workers=workers, cores=1)

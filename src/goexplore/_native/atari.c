@@ -239,12 +239,37 @@ static int32_t play_all(Machine *machine, const Game *game, const uint8_t *actio
     return state->score - before;
 }
 
-static bool are_actions(const Py_buffer *bytes)
+/* Return a frame skip, or 0 and an error: actions are bytes, which nobody can change while others run. */
+static uint32_t read_frame_skip(PyObject *number)
 {
-    for (Py_ssize_t at = 0; at < bytes->len; at++)
-        if (((const uint8_t *)bytes->buf)[at] >= ACTIONS)
-            return false;
-    return true;
+    const long frame_skip = PyLong_AsLong(number);
+    if (frame_skip >= 1 && frame_skip <= 65535)
+        return (uint32_t)frame_skip;
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "expected a frame skip of 1 to 65535");
+    return 0;
+}
+
+static bool check_actions(PyObject *actions)
+{
+    bool fit = PyBytes_Check(actions);
+    for (Py_ssize_t at = 0; fit && at < PyBytes_GET_SIZE(actions); at++)
+        fit = (uint8_t)PyBytes_AS_STRING(actions)[at] < ACTIONS;
+    if (!fit)
+        PyErr_SetString(PyExc_ValueError, "expected actions below 18, as bytes");
+    return fit;
+}
+
+/* There may be a better translation by now. */
+static void use_translation(MachineObject *self)
+{
+    self->machine.run_frame = self->cartridge->run_frame;
+}
+
+static int32_t play_bytes(MachineObject *self, PyObject *actions, uint32_t frame_skip)
+{
+    return play_all(&self->machine, self->cartridge->game, (const uint8_t *)PyBytes_AS_STRING(actions),
+                    (size_t)PyBytes_GET_SIZE(actions), frame_skip);
 }
 
 static PyObject *machine_play(MachineObject *self, PyObject *const *arguments, Py_ssize_t count)
@@ -253,24 +278,14 @@ static PyObject *machine_play(MachineObject *self, PyObject *const *arguments, P
         PyErr_SetString(PyExc_TypeError, "expected actions and a frame skip");
         return NULL;
     }
-    long frame_skip = PyLong_AsLong(arguments[1]);
-    Py_buffer actions;
-    if (PyErr_Occurred() || PyObject_GetBuffer(arguments[0], &actions, PyBUF_SIMPLE) < 0)
+    const uint32_t frame_skip = read_frame_skip(arguments[1]);
+    if (frame_skip == 0 || !check_actions(arguments[0]))
         return NULL;
-    const bool fit = frame_skip >= 1 && are_actions(&actions);
-    int32_t reward = 0;
-    if (fit) {
-        self->machine.run_frame = self->cartridge->run_frame; /* there may be a better translation by now */
-        Py_BEGIN_ALLOW_THREADS
-        reward = play_all(&self->machine, self->cartridge->game, actions.buf, (size_t)actions.len,
-                          (uint32_t)frame_skip);
-        Py_END_ALLOW_THREADS
-    }
-    PyBuffer_Release(&actions);
-    if (!fit) {
-        PyErr_SetString(PyExc_ValueError, "expected actions below 18 and a frame skip of at least 1");
-        return NULL;
-    }
+    int32_t reward;
+    use_translation(self);
+    Py_BEGIN_ALLOW_THREADS
+    reward = play_bytes(self, arguments[0], frame_skip);
+    Py_END_ALLOW_THREADS
     return check_fault(&self->machine) ? NULL : PyLong_FromLong(reward);
 }
 
@@ -287,7 +302,7 @@ static PyObject *machine_frame(MachineObject *self, PyObject *const *arguments, 
     }
     State *state = &self->machine.state;
     const int32_t before = state->score;
-    self->machine.run_frame = self->cartridge->run_frame;
+    use_translation(self);
     if (!state->over) {
         play_frame(&self->machine, (uint32_t)action, false, drawing);
         look(state, self->cartridge->game);
@@ -350,7 +365,7 @@ static PyMethodDef machine_methods[] = {
     {"reset", (PyCFunction)machine_reset, METH_NOARGS, "reset()\n--\n\nGo to the initial state."},
     {"play", (PyCFunction)(void (*)(void))machine_play, METH_FASTCALL,
      "play(actions, frame_skip)\n--\n\nPlay training frames, one per byte, until the game ends; return their reward. Only the "
-     "last game frame is drawn."},
+     "last game frame is drawn, or the one in which the game ends."},
     {"frame", (PyCFunction)(void (*)(void))machine_frame, METH_FASTCALL,
      "frame(action, drawing)\n--\n\nPlay one game frame and return its reward."},
     {"snapshot", (PyCFunction)machine_snapshot, METH_NOARGS, "snapshot()\n--\n\nReturn the state."},
@@ -384,32 +399,27 @@ static PyType_Spec machine_spec = {
 
 /* ---- many machines ------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    MachineObject *machine;
-    Py_buffer actions;
-    int32_t reward;
-} Turn;
-
-static bool read_turns(Turn *turns, PyObject *machines, PyObject *actions)
+static bool are_ready(PyObject *machines, PyObject *actions)
 {
     for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(machines); at++) {
         PyObject *machine = PyTuple_GET_ITEM(machines, at);
-        if (PyObject_GetBuffer(PyTuple_GET_ITEM(actions, at), &turns[at].actions, PyBUF_SIMPLE) < 0)
-            return false;
-        if (!Py_IS_TYPE(machine, machine_type) || !are_actions(&turns[at].actions)) {
-            PyErr_SetString(PyExc_ValueError, "expected machines and actions below 18");
+        if (!Py_IS_TYPE(machine, machine_type)) {
+            PyErr_SetString(PyExc_ValueError, "expected machines");
             return false;
         }
-        turns[at].machine = (MachineObject *)machine;
+        if (!check_actions(PyTuple_GET_ITEM(actions, at)))
+            return false;
+        use_translation((MachineObject *)machine);
     }
     return true;
 }
 
-static PyObject *list_rewards(const Turn *turns, Py_ssize_t count)
+static PyObject *list_rewards(PyObject *machines, const int32_t *numbers)
 {
-    PyObject *rewards = PyList_New(count);
-    for (Py_ssize_t at = 0; rewards != NULL && at < count; at++) {
-        PyObject *reward = turns[at].machine->machine.fault ? Py_NewRef(Py_None) : PyLong_FromLong(turns[at].reward);
+    PyObject *rewards = PyList_New(PyTuple_GET_SIZE(machines));
+    for (Py_ssize_t at = 0; rewards != NULL && at < PyTuple_GET_SIZE(machines); at++) {
+        const bool stopped = ((MachineObject *)PyTuple_GET_ITEM(machines, at))->machine.fault;
+        PyObject *reward = stopped ? Py_NewRef(Py_None) : PyLong_FromLong(numbers[at]);
         if (reward == NULL)
             Py_CLEAR(rewards);
         else
@@ -422,32 +432,28 @@ static PyObject *list_rewards(const Turn *turns, Py_ssize_t count)
 static PyObject *play_each(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    PyObject *machines, *actions, *rewards = NULL;
-    unsigned int frame_skip;
-    if (!PyArg_ParseTuple(arguments, "O!O!I", &PyTuple_Type, &machines, &PyTuple_Type, &actions, &frame_skip))
+    PyObject *machines, *actions, *number;
+    if (!PyArg_ParseTuple(arguments, "O!O!O", &PyTuple_Type, &machines, &PyTuple_Type, &actions, &number))
+        return NULL;
+    const uint32_t frame_skip = read_frame_skip(number);
+    if (frame_skip == 0)
         return NULL;
     const Py_ssize_t count = PyTuple_GET_SIZE(machines);
-    if (PyTuple_GET_SIZE(actions) != count || frame_skip < 1) {
-        PyErr_SetString(PyExc_ValueError, "expected actions for every machine and a frame skip of at least 1");
+    if (PyTuple_GET_SIZE(actions) != count) {
+        PyErr_SetString(PyExc_ValueError, "expected actions for every machine");
         return NULL;
     }
-    Turn *turns = PyMem_Calloc((size_t)count, sizeof *turns);
-    if (turns == NULL)
+    if (!are_ready(machines, actions))
+        return NULL;
+    int32_t *numbers = PyMem_Calloc((size_t)count, sizeof *numbers);
+    if (numbers == NULL)
         return PyErr_NoMemory();
-    if (read_turns(turns, machines, actions)) {
-        Py_BEGIN_ALLOW_THREADS
-        for (Turn *turn = turns; turn < turns + count; turn++) {
-            const CartridgeObject *const cartridge = turn->machine->cartridge;
-            turn->machine->machine.run_frame = cartridge->run_frame;
-            turn->reward = play_all(&turn->machine->machine, cartridge->game, turn->actions.buf,
-                                    (size_t)turn->actions.len, frame_skip);
-        }
-        Py_END_ALLOW_THREADS
-        rewards = list_rewards(turns, count);
-    }
-    for (Turn *turn = turns; turn < turns + count; turn++)
-        PyBuffer_Release(&turn->actions);
-    PyMem_Free(turns);
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t at = 0; at < count; at++)
+        numbers[at] = play_bytes((MachineObject *)PyTuple_GET_ITEM(machines, at), PyTuple_GET_ITEM(actions, at), frame_skip);
+    Py_END_ALLOW_THREADS
+    PyObject *rewards = list_rewards(machines, numbers);
+    PyMem_Free(numbers);
     return rewards;
 }
 

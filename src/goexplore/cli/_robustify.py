@@ -60,8 +60,8 @@ class _Arguments:
     workers: int | None = None
     """Learning processes on this machine. Default: one per core, or per GPU."""
     emulator_workers: int | None = None
-    """For each of them, threads with emulators of the native engine, or processes with others. Default: one
-    thread per core that it has, and no processes."""
+    """For each of them, threads with emulators of the native engine, or processes with others. 1 is itself.
+    Default: a thread per core that it has, where there are 8 emulators for each, and no processes."""
     engine: EngineWish = "auto"
     """The emulator. auto: the native one for games that it is certified for, else ale-py."""
     resume: bool = False

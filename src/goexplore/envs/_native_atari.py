@@ -101,7 +101,7 @@ class NativeAtariEnv(Environment):
         return Step(reward, over or (self._ends_at_life_loss and self._machine.lives < lives))
 
     def play(self, actions: bytes) -> Step:
-        """Play training frames in one go, without the interpreter's lock. Only the last one is drawn."""
+        """Play training frames in one go; only the last one is drawn, or the one in which the game ends."""
         return super().play(actions) if self._ends_at_life_loss else self._play(actions)
 
     def _play(self, actions: bytes) -> Step:

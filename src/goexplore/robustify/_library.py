@@ -15,8 +15,8 @@ from goexplore.engines import Engine
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.robustify._stochastic import Eyes, EyesConfig, GameState, StochasticGame
 
-_MARK_EVERY = 8
-"""Training frames of a demonstration between the states that are kept."""
+_MARK_EVERY: dict[Engine, int] = {"native": 1, "ale": 8}
+"""Training frames of a demonstration between the states that are kept: the native engine's are small."""
 
 
 class Library:
@@ -52,7 +52,7 @@ class Library:
         marks, screens, lost = [], [], False
         game.reset()
         for position, action in enumerate(self.actions[number]):
-            if position % _MARK_EVERY == 0:
+            if position % _MARK_EVERY[self.engine] == 0:
                 marks.append(game.snapshot())
             screens.append(eyes.screen())
             played = game.step(action)
@@ -72,8 +72,9 @@ class Library:
 
         Not the point itself: a restored emulator shows its last screen until it is stepped.
         """
-        mark = max(0, point - 1) // _MARK_EVERY
-        return mark * _MARK_EVERY, self._marks[number][mark]
+        every = _MARK_EVERY[self.engine]
+        mark = max(0, point - 1) // every
+        return mark * every, self._marks[number][mark]
 
     def observation(self, number: int, point: int) -> NDArray[np.uint8]:
         """Return what the policy would see there, had it played the demonstration."""

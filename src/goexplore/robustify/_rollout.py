@@ -162,13 +162,14 @@ class Rollout:
 
     def hear(self, step: Step | None) -> Transition:
         """Take note of what it brought; None where the native engine cannot go on."""
+        forced = self._forced[0] if self._forced else None
         if step is None:  # so rare that the rollout may simply be cut
             self._start, self.ending = None, "cut"
-            return Transition(0.0, cut=True)
+            return Transition(0.0, cut=True, forced=forced)
         reward, over, lost = self._game.hear(step)
         self.eyes.look()
-        if self._forced:
-            return Transition(0.0, forced=self._forced[0])
+        if forced is not None:
+            return Transition(0.0, forced=forced)
         self._score += reward
         self._steps += 1
         if not self._success and self._score >= self._goal[-1]:

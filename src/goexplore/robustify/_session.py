@@ -142,10 +142,10 @@ def robustify(
     """Train until a limit or an interrupt, and leave a run directory that can be resumed.
 
     A training that is resumed has its own demonstrations: name the same or none. `emulator_workers` are
-    threads with emulators of the native engine, or processes with others; None means a thread for each of
-    PyTorch's, and no processes. A policy is kept every so many training frames, to choose from in the end;
-    the paper has one about every three million. With torchrun, every process calls this with the same
-    arguments; the first one writes.
+    threads with emulators of the native engine, or processes with others, 1 being this thread alone; None
+    means as many threads as PyTorch has, if there are eight emulators for each, and no processes. A policy is
+    kept every so many training frames, to choose from in the end; the paper has one about every three
+    million. With torchrun, every process calls this with the same arguments; the first one writes.
     """
     if keep_every < 1:
         raise ConfigError(f"expected --keep-every to be 1 or more, got {keep_every}: change it")
@@ -156,7 +156,12 @@ def robustify(
         stack.callback(ranks.close)
         if reporter is None or not ranks.writes:
             reporter = _Silence()
-        config.emulators_of_each(ranks.size)
+        emulators = config.emulators_of_each(ranks.size)
+        if emulator_workers is not None and not 1 <= emulator_workers <= emulators:
+            raise ConfigError(
+                f"expected 1 to {emulators} workers for {emulators} emulators, got {emulator_workers}: "
+                "change --emulator-workers"
+            )
         run = TrainingDirectory(Path(run_dir))
         if resume:
             run = TrainingDirectory.open(run.path)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from goexplore.config import AtariConfig
 from goexplore.envs import NativeAtariEnv
-from goexplore.errors import ConfigError, GoExploreError, WorkerError
+from goexplore.errors import GoExploreError, WorkerError
 from goexplore.random import SplitMix64
 from goexplore.robustify._curriculum import Result, Start
 from goexplore.robustify._library import Library
@@ -70,17 +70,13 @@ def start_emulators(
 ) -> Vector:
     """Start an emulator per stream, the state of its random generator. Workers change nothing but the time.
 
-    The native engine plays without the interpreter's lock, so its workers are threads; others need processes.
-    Where `workers` is None, the native engine has a thread for each of the `cores`.
+    The native engine plays without the interpreter's lock, so its workers are threads, of which the calling
+    one is the first; others need processes. Where `workers` is None, the native engine has a thread for each
+    of the `cores`, but not for a handful of emulators; others play in the calling thread.
     """
     natively = library.engine == "native" and isinstance(library.env, AtariConfig)
     if workers is None:
         workers = max(1, min(cores, len(streams) // _EMULATORS_PER_THREAD)) if natively else 1
-    if not 1 <= workers <= len(streams):
-        raise ConfigError(
-            f"expected 1 to {len(streams)} workers for {len(streams)} emulators, got {workers}: change "
-            "--emulator-workers"
-        )
     if natively:
         return NativeVector(library, config, streams, workers=workers)
     if workers > 1:
@@ -150,7 +146,7 @@ class NativeVector(SerialVector):
     def __init__(
         self, library: Library, config: RolloutConfig, streams: Sequence[int], *, workers: int
     ) -> None:
-        """Start the other threads. All have as many emulators."""
+        """Share out the emulators: to this thread and the others."""
         super().__init__(library, config, streams)
         self._envs = [cast(NativeAtariEnv, rollout.env) for rollout in self._rollouts]
         self._mine, *self._others = _share(len(streams), workers)

@@ -114,11 +114,13 @@ static void update_bin(Downscale *self, size_t bin)
     const Span *span = &self->row_spans[bin];
     if (memchr(self->changed + span->start, 1, (size_t)(span->stop + (span->last > 0) - span->start)) == NULL)
         return;
-    const uint64_t whole = 255 * (uint64_t)self->rows * (uint64_t)self->columns;
+    /* A product instead of a quotient: a half more than a whole number is never rounded to the next one, for the error is
+     * 2^-43 at most and the whole below 2^40. */
+    const double share = 1.0 / (255.0 * (double)self->rows * (double)self->columns);
     uint8_t *values = self->values + bin * self->width;
     sum_rows(self, span, self->bin_sums);
     for (size_t cell = 0; cell < self->width; cell++)
-        values[cell] = (uint8_t)(self->bin_sums[cell] * self->levels / whole);
+        values[cell] = (uint8_t)(((double)(int64_t)(self->bin_sums[cell] * self->levels) + 0.5) * share);
 }
 
 /* Write the cell of a frame of palette indices; return false where a colour's grey level is below 0. Screens differ little
@@ -129,9 +131,12 @@ static bool downscale(Downscale *self, const uint8_t *pixels, const int16_t *gre
         uint8_t *before = self->frame + row * self->columns;
         if (self->known[row] && memcmp(before, pixels, self->columns) == 0)
             continue;
+        uint32_t *sums = self->row_sums + row * self->width;
         self->known[row] = 0;
         self->changed[row] = 1;
-        if (!sum_row(self, pixels, grey, self->row_sums + row * self->width))
+        if (row > 0 && memcmp(pixels - self->columns, pixels, self->columns) == 0)
+            memcpy(sums, sums - self->width, self->width * sizeof *sums);
+        else if (!sum_row(self, pixels, grey, sums))
             return false;
         memcpy(before, pixels, self->columns);
         self->known[row] = 1;
