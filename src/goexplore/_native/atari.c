@@ -239,7 +239,7 @@ static int32_t play_all(Machine *machine, const Game *game, const uint8_t *actio
     return state->score - before;
 }
 
-/* Return a frame skip, or 0 and an error: actions are bytes, which nobody can change while others run. */
+/* Return a frame skip, or 0 and an error. */
 static uint32_t read_frame_skip(PyObject *number)
 {
     const long frame_skip = PyLong_AsLong(number);
@@ -250,6 +250,7 @@ static uint32_t read_frame_skip(PyObject *number)
     return 0;
 }
 
+/* Bytes only: nobody can change them while others run. */
 static bool check_actions(PyObject *actions)
 {
     bool fit = PyBytes_Check(actions);

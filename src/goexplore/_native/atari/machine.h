@@ -5,7 +5,7 @@
  *
  * The judge is ale-py: the same memory, reward and lives at every frame, the same screen. Where games were never seen
  * to depend on a behaviour of the hardware, it is not modelled but reported as a fault: this core refuses rather than
- * guesses. There is no sound.
+ * guesses, but for late HMOVEs (tia.h). There is no sound.
  */
 #ifndef GOEXPLORE_MACHINE_H
 #define GOEXPLORE_MACHINE_H

@@ -434,7 +434,8 @@ static ALWAYS_INLINE void write_pattern(Machine *machine, const uint32_t player,
 }
 
 /* HMOVE moves each object to the left by its motion value, -8 to 7. It is meant to be written at the beginning of a
- * line, which it then blanks for eight pixels; in the last clocks of a line, it moves by 8 more and blanks nothing. */
+ * line, which it then blanks for eight pixels; in the last clocks of a line, it moves by 8 more and blanks nothing. In
+ * cycles 4 to 22 and 75, ale-py shortens large motions; that is not modelled, and certification has not met it. */
 static NEVER_INLINE void move(Machine *machine, uint32_t objects, int32_t extra)
 {
     for (uint32_t object = P0; object <= BL; object++) {
