@@ -6,18 +6,22 @@ from runpy import run_path
 from setuptools import Extension, setup
 
 NATIVE = Path("src/goexplore/_native")
-VERSION = run_path(str(NATIVE / "version.py"))["sources_version"]()
+VERSION = run_path(str(NATIVE / "version.py"))
 
 setup(
     ext_modules=[
         Extension(
             f"goexplore._native._{name}",
             [f"src/goexplore/_native/{name}.c"],
-            depends=[*map(str, NATIVE.glob("**/*.h")), *map(str, NATIVE.glob("*.py"))],
-            define_macros=[("ENGINE_VERSION", f'"{VERSION}"')],
+            define_macros=[
+                ("BUILD_VERSION", f'"{VERSION["build_version"]()}"'),
+                ("ENGINE_VERSION", f'"{VERSION["sources_version"]()}"'),
+            ],
             extra_compile_args=["-O3"],
             optional=True,  # without a compiler, Python and ale-py do the same work
         )
         for name in ("atari", "cells")
-    ]
+    ],
+    # Both modules, every time: times of files do not show that one was removed or put back, the versions do.
+    options={"build_ext": {"force": True}},
 )

@@ -18,11 +18,11 @@ import numpy as np
 import psutil
 
 from goexplore import _native as native
-from goexplore.archive import START, Archive, Branch, Standing
-from goexplore.build import build_executor, build_selection, build_world
+from goexplore.archive import START, Archive, Branch, ScoreLength
+from goexplore.build import build_executor, build_selection, build_cell_env
 from goexplore.config import SearchConfig
 from goexplore.engines import Engine
-from goexplore.envs import AtariEnv, Place
+from goexplore.envs import AtariEnv, Location
 from goexplore.exploration import Executor, ProcessExecutor, Search
 from goexplore.presets import preset
 
@@ -82,7 +82,7 @@ def make_search(
     config: SearchConfig, executor: Executor, engine: Engine, archive: Archive | None = None
 ) -> Search:
     return Search(
-        world=build_world(config, engine),
+        cell_env=build_cell_env(config, engine),
         selection=build_selection(config),
         executor=executor,
         archive=archive,
@@ -160,9 +160,9 @@ def fill(archive: Archive, cells: int, real: Archive) -> None:
             archive.insert(
                 random.bytes(size),
                 snapshots[len(archive) % len(snapshots)],
-                Standing(0.0, 100 + offset),
+                ScoreLength(0.0, 100 + offset),
                 Branch(segment, offset),
-                Place(0, 1),
+                Location(0, 1),
                 found_at=0,
             )
 

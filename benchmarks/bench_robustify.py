@@ -24,19 +24,19 @@ from goexplore.cli._cores import usable_cores
 from goexplore.demos import Demonstration, find_demonstration, sample_names
 from goexplore.engines import choose_engine
 from goexplore.random import SplitMix64
-from goexplore.robustify import (
+from goexplore.training import (
     Curriculum,
     DemonstrationEnv,
-    Library,
+    DemonstrationBuffer,
     NetworkConfig,
     Policy,
     RobustifyConfig,
     Start,
     training_preset,
 )
-from goexplore.robustify._ranks import Ranks
-from goexplore.robustify._training import Training
-from goexplore.robustify._vector import NativeVector, ProcessVector, SerialVector, Vector
+from goexplore.training._ranks import Ranks
+from goexplore.training._training import Training
+from goexplore.training._vector_env import NativeVectorEnvironment, ProcessVectorEnvironment, SerialVectorEnvironment, VectorEnvironment
 
 EMULATORS = 32
 LSTM_UNITS = 213
@@ -61,18 +61,18 @@ class SameEye(BaseFeaturesExtractor):
         return seen
 
 
-def make_ours(library: Library, config: RobustifyConfig) -> tuple[Callable[[], None], Training]:
-    training = Training(library, config, Ranks())
+def make_ours(buffer: DemonstrationBuffer, config: RobustifyConfig) -> tuple[Callable[[], None], Training]:
+    training = Training(buffer, config, Ranks())
     training.start()
     return training.update, training  # type: ignore[return-value]
 
 
-def make_peer(library: Library, config: RobustifyConfig) -> Callable[[], None]:
-    curriculum = Curriculum(library.lengths, config.curriculum)
-    make = partial(DemonstrationEnv, library, curriculum, config.rollout)
-    envs = DummyVecEnv([partial(make, seed=seed) for seed in range(config.emulators)])
+def make_peer(buffer: DemonstrationBuffer, config: RobustifyConfig) -> Callable[[], None]:
+    curriculum = Curriculum(buffer.lengths, config.curriculum)
+    make = partial(DemonstrationEnv, buffer, curriculum, config.rollout)
+    envs = DummyVecEnv([partial(make, seed=seed) for seed in range(config.environments)])
     ppo = config.ppo
-    frames = ppo.steps * config.emulators
+    frames = ppo.steps * config.environments
     learner = RecurrentPPO(
         "CnnLstmPolicy",
         envs,
@@ -101,31 +101,31 @@ def make_peer(library: Library, config: RobustifyConfig) -> Callable[[], None]:
 
 def measure_emulators(demonstrations: Sequence[Demonstration], config: RobustifyConfig, rounds: int) -> None:
     """Print how fast emulators play, in turns, without a learner."""
-    cores, streams = min(usable_cores(), config.emulators), range(config.emulators)
-    native, ale = (Library(demonstrations, config.eyes, engine) for engine in ("native", "ale"))
+    cores, streams = min(usable_cores(), config.environments), range(config.environments)
+    native, ale = (DemonstrationBuffer(demonstrations, config.preprocessing, engine) for engine in ("native", "ale"))
     random = SplitMix64(0)
-    vectors: dict[str, Vector] = {
-        "ale-py, one by one": SerialVector(ale, config.rollout, streams),
-        f"ale-py, {cores} processes": ProcessVector(ale, config.rollout, streams, workers=cores),
-        "native, one by one": SerialVector(native, config.rollout, streams),
-        "native, 1 thread": NativeVector(native, config.rollout, streams, workers=1),
-        f"native, {cores} threads": NativeVector(native, config.rollout, streams, workers=cores),
-        f"native, {cores} processes": ProcessVector(native, config.rollout, streams, workers=cores),
+    vectors: dict[str, VectorEnvironment] = {
+        "ale-py, one by one": SerialVectorEnvironment(ale, config.rollout, streams),
+        f"ale-py, {cores} processes": ProcessVectorEnvironment(ale, config.rollout, streams, workers=cores),
+        "native, one by one": SerialVectorEnvironment(native, config.rollout, streams),
+        "native, 1 thread": NativeVectorEnvironment(native, config.rollout, streams, workers=1),
+        f"native, {cores} threads": NativeVectorEnvironment(native, config.rollout, streams, workers=cores),
+        f"native, {cores} processes": ProcessVectorEnvironment(native, config.rollout, streams, workers=cores),
     }
     seconds = dict.fromkeys(vectors, 0.0)
     starts = [Start(0, 0) for _ in streams]
-    for vector in vectors.values():
-        vector.begin(starts)
+    for vector_env in vectors.values():
+        vector_env.begin(starts)
     for turn in range(rounds + 1):
         actions = [random.below(native.action_count, len(streams)) for _ in range(50)]
-        for name, vector in vectors.items():
+        for name, vector_env in vectors.items():
             began = perf_counter()
             for each in actions:
-                vector.step(each, starts)
+                vector_env.step(each, starts)
             if turn:  # the first one warms up
                 seconds[name] += perf_counter() - began
     frames, slowest = rounds * 50 * len(streams), seconds["ale-py, one by one"]
-    print(f"{f'{len(streams)} emulators alone':34}training frames/s   of ale-py's")
+    print(f"{f'{len(streams)} environments alone':34}training frames/s   of ale-py's")
     for name, taken in seconds.items():
         vectors[name].close()
         print(f"{name:34}{frames / taken:17,.0f}{slowest / taken:13.2f} x")
@@ -140,33 +140,33 @@ def main() -> None:
     chosen = parser.parse_args()
     torch.set_num_threads(chosen.threads)
     demonstrations = [find_demonstration(name) for name in sample_names() if "first-key" in name]
-    small = dataclasses.replace(training_preset("small"), emulators=EMULATORS)
+    small = dataclasses.replace(training_preset("small"), environments=EMULATORS)
     recurrent = dataclasses.replace(small, network=dataclasses.replace(small.network, kind="recurrent"))
     bare = dataclasses.replace(recurrent, ppo=dataclasses.replace(recurrent.ppo, imitation=0.0))
     engine = choose_engine(demonstrations[0].env.name, "auto")
     if engine.engine == "native":
-        for emulators in (EMULATORS, 4 * EMULATORS):
-            measure_emulators(demonstrations, dataclasses.replace(small, emulators=emulators), chosen.rounds)
-    library = Library(demonstrations, small.eyes, engine.engine)
+        for environments in (EMULATORS, 4 * EMULATORS):
+            measure_emulators(demonstrations, dataclasses.replace(small, environments=environments), chosen.rounds)
+    buffer = DemonstrationBuffer(demonstrations, small.preprocessing, engine.engine)
     print(
         f"engine {engine.reason}; {EMULATORS} emulators, {chosen.threads} thread(s), {chosen.rounds} rounds"
     )
     contenders: dict[str, Callable[[], None]] = {}
     trainings: dict[str, Training] = {}
     for name, config in (("recurrent", bare), ("recurrent, imitating", recurrent), ("feed-forward", small)):
-        contenders[f"goexplore, {name}"], trainings[f"goexplore, {name}"] = make_ours(library, config)
-    contenders["sb3-contrib RecurrentPPO"] = make_peer(library, bare)
+        contenders[f"goexplore, {name}"], trainings[f"goexplore, {name}"] = make_ours(buffer, config)
+    contenders["sb3-contrib RecurrentPPO"] = make_peer(buffer, bare)
     seconds = dict.fromkeys(contenders, 0.0)
     emulating = dict.fromkeys(trainings, 0.0)
     for turn in range(chosen.rounds + 1):
         for name, update in contenders.items():
-            before = trainings[name].emulator_seconds if name in trainings else 0.0
+            before = trainings[name].environment_seconds if name in trainings else 0.0
             began = perf_counter()
             update()
             if turn:  # the first one warms up
                 seconds[name] += perf_counter() - began
                 if name in trainings:
-                    emulating[name] += trainings[name].emulator_seconds - before
+                    emulating[name] += trainings[name].environment_seconds - before
     frames = chosen.rounds * small.ppo.steps * EMULATORS
     peer = seconds["sb3-contrib RecurrentPPO"]
     print(f"{'':34}training frames/s   of the peer's   emulator's share of the time")

@@ -17,7 +17,7 @@ from PIL import Image
 from goexplore.engines import choose_engine
 from goexplore.evaluation import PolicyPlayer
 from goexplore.random import SplitMix64
-from goexplore.robustify import Library, Rollout, RolloutConfig, Start, TrainingDirectory
+from goexplore.training import DemonstrationBuffer, Rollout, RolloutConfig, Start, TrainingDirectory
 
 Picture = NDArray[np.uint8]
 BEFORE_DEATH = (9, 5, 1)
@@ -33,16 +33,16 @@ class Played(NamedTuple):
     """The last ones."""
 
 
-def play(player: PolicyPlayer, library: Library, config: RolloutConfig, starts: list[Start]) -> list[Played]:
+def play(player: PolicyPlayer, buffer: DemonstrationBuffer, config: RolloutConfig, starts: list[Start]) -> list[Played]:
     """Play rollouts to their ends."""
     streams = [SplitMix64(number) for number in range(len(starts))]
-    rollouts = [Rollout(library, config, stream) for stream in streams]
+    rollouts = [Rollout(buffer, config, stream) for stream in streams]
     screens: list[deque[Picture]] = [deque(maxlen=max(BEFORE_DEATH) + 1) for _ in starts]
     for rollout, start in zip(rollouts, starts, strict=True):
         rollout.begin(start)
     player.begin(len(rollouts))
     while playing := [number for number, rollout in enumerate(rollouts) if rollout.ending is None]:
-        seen = [rollouts[number].eyes.observation for number in playing]
+        seen = [rollouts[number].preprocessing.observation for number in playing]
         actions = player.act(np.array(playing), seen, [streams[number] for number in playing])
         for number, action in zip(playing, actions, strict=True):
             rollouts[number].step(action)
@@ -50,7 +50,7 @@ def play(player: PolicyPlayer, library: Library, config: RolloutConfig, starts: 
             if picture is not None:
                 screens[number].append(picture)
     return [
-        Played(rollout.ending, rollout.place().room, list(last))
+        Played(rollout.ending, rollout.location().room, list(last))
         for rollout, last in zip(rollouts, screens, strict=True)
     ]
 
@@ -75,7 +75,7 @@ def main() -> None:
     config, demonstrations = directory.config(), directory.read_demonstrations()
     player = PolicyPlayer(directory.last_policy())
     engine = choose_engine(demonstrations[0].env.name, "auto").engine
-    library = Library(demonstrations, config.eyes, engine)
+    buffer = DemonstrationBuffer(demonstrations, config.preprocessing, engine)
     print(f"after {player.about.training['training_frames']:,} training frames")
     print("| demonstration | training frames | from | how rollouts end |")
     print("|---:|---:|---:|---|")
@@ -83,10 +83,10 @@ def main() -> None:
     for number, point in enumerate(player.about.training["starting_points"]):
         window = range(max(0, point - config.curriculum.window), point + 1)
         starts = [Start(number, window[index % len(window)]) for index in range(chosen.rollouts)]
-        played = play(player, library, config.rollout, starts)
+        played = play(player, buffer, config.rollout, starts)
         ends = Counter(f"{each.ending} in room {each.room}" for each in played)
         told = ", ".join(f"{count} {how}" for how, count in ends.most_common())
-        print(f"| {number} | {library.lengths[number]} | {point} | {told} |", flush=True)
+        print(f"| {number} | {buffer.lengths[number]} | {point} | {told} |", flush=True)
         deaths.append(show_death(played))
     shown = [death for death in deaths if death is not None]
     if chosen.picture is not None and shown:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goexplore.demos import sample_names
-from goexplore.robustify import TrainingDirectory
+from goexplore.training import TrainingDirectory
 
 FIRST_KEYS = [name for name in sample_names() if "first-key" in name]
 
@@ -33,9 +33,9 @@ def explore(preset: str, path: Path, *, game_frames: str, seed: int = 0) -> None
     _once(path, "explore", preset, *where)
 
 
-def take_demonstrations(searches: Sequence[Path], folder: Path, cuts: Sequence[str]) -> None:
+def take_demonstrations(searches: Sequence[Path], folder: Path, truncation: Sequence[str]) -> None:
     """Take demonstrations out of searches."""
-    _once(folder, "demos", *map(str, searches), *cuts, "--after-last-reward", "--out", str(folder))
+    _once(folder, "demos", *map(str, searches), *truncation, "--after-last-reward", "--out", str(folder))
 
 
 def train(

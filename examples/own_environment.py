@@ -60,17 +60,17 @@ def cell(observation: tuple[int, int, bool]) -> tuple[int, int, bool]:
     return observation
 
 
-def make_world() -> goexplore.World:
-    return goexplore.World(Maze(), goexplore.FunctionCells(cell))
+def make_cell_env() -> goexplore.CellEnvironment:
+    return goexplore.CellEnvironment(Maze(), goexplore.FunctionCells(cell))
 
 
 def make_kernel() -> goexplore.PythonKernel:
-    return goexplore.PythonKernel(make_world(), goexplore.RandomRepeat(0.8), training_frames=20)
+    return goexplore.PythonKernel(make_cell_env(), goexplore.RandomRepeat(0.8), training_frames=20)
 
 
 def main() -> None:
     search = goexplore.Search(
-        world=make_world(),
+        cell_env=make_cell_env(),
         selection=goexplore.WeightedSelection([goexplore.CountScore("times_seen", weight=1.0)]),
         executor=goexplore.SerialExecutor(make_kernel),  # or ProcessExecutor(make_kernel, workers=8)
         batch_size=10,

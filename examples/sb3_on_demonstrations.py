@@ -13,12 +13,12 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from stable_baselines3.ppo import PPO
 
 import goexplore
-from goexplore.robustify import (
+from goexplore.training import (
     Curriculum,
     CurriculumConfig,
     DemonstrationEnv,
-    EyesConfig,
-    Library,
+    PreprocessingConfig,
+    DemonstrationBuffer,
     RolloutConfig,
 )
 
@@ -33,11 +33,11 @@ def find_demonstration() -> goexplore.Demonstration:
 
 
 def main(training_frames: int = 400_000) -> Curriculum:
-    library = Library([find_demonstration()], EyesConfig(width=20, height=15, stack=1), "ale")
-    curriculum = Curriculum(library.lengths, CurriculumConfig(window=6))
-    rollout = RolloutConfig(lag=20)
+    buffer = DemonstrationBuffer([find_demonstration()], PreprocessingConfig(width=20, height=15, stack=1), "ale")
+    curriculum = Curriculum(buffer.lengths, CurriculumConfig(window=6))
+    rollout = RolloutConfig(allowed_lag=20)
     # All environments share one curriculum: they climb together.
-    make = partial(DemonstrationEnv, library, curriculum, rollout)
+    make = partial(DemonstrationEnv, buffer, curriculum, rollout)
     envs = DummyVecEnv([partial(make, seed=seed) for seed in range(16)])
     learner = PPO(
         "MlpPolicy",
@@ -51,7 +51,7 @@ def main(training_frames: int = 400_000) -> Curriculum:
         seed=0,
         device="cpu",
     )
-    print(f"a demonstration of {library.lengths[0]} training frames")
+    print(f"a demonstration of {buffer.lengths[0]} training frames")
     while learner.num_timesteps < training_frames:
         learner.learn(20_480, reset_num_timesteps=False)
         print(f"{learner.num_timesteps:,} training frames: starting point {curriculum.starting_points[0]}")

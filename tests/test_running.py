@@ -43,11 +43,11 @@ def test_limits_that_make_no_sense_are_refused(limits):
 def test_progress_tells_frames_rate_memory_and_time_left(tmp_path):
     heard = []
 
-    class Listener(Silence):
+    class OnResult(Silence):
         def progress(self, progress):
             heard.append(progress)
 
-    explore(CONFIG, run_dir=tmp_path / "run", limits=Limits(game_frames=4000), reporter=Listener())
+    explore(CONFIG, run_dir=tmp_path / "run", limits=Limits(game_frames=4000), reporter=OnResult())
     assert heard[0].status.batches == 0
     assert {progress.status.batches for progress in heard} == set(range(heard[-1].status.batches + 1))
     assert heard[-1].status.game_frames >= 4000
@@ -65,9 +65,9 @@ class Impatient(Silence):
 
     def progress(self, progress):
         if progress.status.batches > 0:
-            self.say("")
+            self.log("")
 
-    def say(self, line):
+    def log(self, line):
         if self._times and not line.startswith("engine: "):
             self._times -= 1
             os.kill(os.getpid(), signal.SIGINT)
@@ -96,20 +96,20 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path)
 def test_damage_to_the_newest_checkpoint_is_told_and_survived(tmp_path):
     lines = []
 
-    class Listener(Silence):
-        def say(self, line):
+    class OnResult(Silence):
+        def log(self, line):
             lines.append(line)
 
     for frames in (2000, 4000):
         outcome = explore(
             CONFIG, run_dir=tmp_path / "run", limits=Limits(game_frames=frames), resume=frames > 2000
         )
-    reference = [entry.standing for entry in outcome.search.archive]
+    reference = [entry.score_length for entry in outcome.search.archive]
     (tmp_path / "run" / "checkpoints" / "000002" / "archive.parquet").write_bytes(b"damaged")
     outcome = explore(
-        CONFIG, run_dir=tmp_path / "run", limits=Limits(game_frames=4000), resume=True, reporter=Listener()
+        CONFIG, run_dir=tmp_path / "run", limits=Limits(game_frames=4000), resume=True, reporter=OnResult()
     )
     assert len(lines) == 2
     assert lines[0].startswith("engine: ")
     assert "checkpoint 000002 is not used" in lines[1]
-    assert [entry.standing for entry in outcome.search.archive] == reference
+    assert [entry.score_length for entry in outcome.search.archive] == reference

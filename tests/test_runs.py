@@ -10,7 +10,7 @@ from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
 from goexplore.exploration import Search, SerialExecutor
 from goexplore.presets import preset
 from goexplore.runs import RunDirectory
-from tests.worlds import make_kernel, make_selection, make_world
+from tests.worlds import make_kernel, make_selection, make_cell_env
 
 CONFIG = preset("montezuma")
 
@@ -18,7 +18,7 @@ CONFIG = preset("montezuma")
 @pytest.fixture
 def search():
     search = Search(
-        world=make_world(), selection=make_selection(), executor=SerialExecutor(make_kernel), batch_size=10
+        cell_env=make_cell_env(), selection=make_selection(), executor=SerialExecutor(make_kernel), batch_size=10
     )
     search.run(lambda status: status.batches >= 5)
     return search
@@ -30,7 +30,7 @@ def run(tmp_path):
 
 
 def save(run, search):
-    return run.write_checkpoint(search.archive, search.status, make_world().cells)
+    return run.write_checkpoint(search.archive, search.status, make_cell_env().cells)
 
 
 def test_a_checkpoint_brings_back_archive_and_status(run, search):
@@ -80,7 +80,7 @@ def test_every_single_changed_character_of_the_description_is_found_or_changes_n
                 found += 1
             else:  # the last of 17 digits of the seconds
                 assert checkpoint.status == search.status
-                assert checkpoint.archive.places == search.archive.places
+                assert checkpoint.archive.locations == search.archive.locations
     assert found > 0.99 * len("".join(text.split()))
 
 

@@ -1,6 +1,11 @@
 """Go-Explore for hard-exploration problems: explore until solved, then robustify.
 
-Names are imported when they are first used, so that `import goexplore` and `goexplore --help` cost nothing.
+    run = goexplore.explore("montezuma-2021", minutes=3)
+    print(run.best.score, len(run.best.actions))
+
+These names are the front door; the parts are public in their packages (`goexplore.selection`,
+`goexplore.exploration`, ...). Names are imported when they are first used, so that `import goexplore` and
+`goexplore --help` cost nothing.
 """
 
 from typing import TYPE_CHECKING
@@ -8,124 +13,53 @@ from typing import TYPE_CHECKING
 from goexplore._lazy import lazy
 
 if TYPE_CHECKING:
-    from goexplore.archive import Archive, Entry, Standing
-    from goexplore.cells import (
-        CellRepresentation,
-        DownscaledCells,
-        FunctionCells,
-        MontezumaCells,
-        PitfallCells,
-    )
-    from goexplore.config import SearchConfig
-    from goexplore.demos import (
-        Cuts,
-        Demonstration,
-        Rules,
-        Source,
-        extract,
-        find_demonstration,
-        read_demonstration,
-        sample_names,
-        write_demonstration,
-    )
-    from goexplore.envs import NOWHERE, AtariEnv, Environment, Place, Step
-    from goexplore.exploration import (
-        ProcessExecutor,
-        PythonKernel,
-        RandomRepeat,
-        Search,
-        SerialExecutor,
-        Status,
-        World,
-    )
-    from goexplore.presets import PRESETS, preset
+    from goexplore.api import PolicyRun, Run, Trajectory, evaluate, explore, open_run, robustify
+    from goexplore.cells import CellRepresentation, DownscaledCells, FunctionCells
+    from goexplore.demos import Demonstration, Truncation, read_demonstration
+    from goexplore.envs import NOWHERE, Environment, Location, Step
+    from goexplore.errors import GoExploreError
+    from goexplore.exploration import ExplorationConfig
+    from goexplore.problems import Problem, check_env, problem_names, register
     from goexplore.report import write_report
-    from goexplore.running import Limits, explore
-    from goexplore.runs import RunDirectory
-    from goexplore.selection import (
-        CountScore,
-        NeighbourScore,
-        RankScore,
-        UniformSelection,
-        WeightedSelection,
-    )
-    from goexplore.verification import verify
+    from goexplore.selection import SelectionConfig
 
 _HOMES = {
-    "archive": ("Archive", "Entry", "Standing"),
-    "cells": ("CellRepresentation", "DownscaledCells", "FunctionCells", "MontezumaCells", "PitfallCells"),
-    "config": ("SearchConfig",),
-    "demos": (
-        "Cuts",
-        "Demonstration",
-        "Rules",
-        "Source",
-        "extract",
-        "find_demonstration",
-        "read_demonstration",
-        "sample_names",
-        "write_demonstration",
-    ),
-    "envs": ("NOWHERE", "AtariEnv", "Environment", "Place", "Step"),
-    "exploration": (
-        "ProcessExecutor",
-        "PythonKernel",
-        "RandomRepeat",
-        "Search",
-        "SerialExecutor",
-        "Status",
-        "World",
-    ),
-    "presets": ("PRESETS", "preset"),
+    "api": ("PolicyRun", "Run", "Trajectory", "evaluate", "explore", "open_run", "robustify"),
+    "cells": ("CellRepresentation", "DownscaledCells", "FunctionCells"),
+    "demos": ("Demonstration", "Truncation", "read_demonstration"),
+    "envs": ("NOWHERE", "Environment", "Location", "Step"),
+    "errors": ("GoExploreError",),
+    "exploration": ("ExplorationConfig",),
+    "problems": ("Problem", "check_env", "problem_names", "register"),
     "report": ("write_report",),
-    "runs": ("RunDirectory",),
-    "running": ("Limits", "explore"),
-    "selection": ("CountScore", "NeighbourScore", "RankScore", "UniformSelection", "WeightedSelection"),
-    "verification": ("verify",),
+    "selection": ("SelectionConfig",),
 }
 
 __all__ = [
     "NOWHERE",
-    "PRESETS",
-    "Archive",
-    "AtariEnv",
     "CellRepresentation",
-    "CountScore",
-    "Cuts",
     "Demonstration",
     "DownscaledCells",
-    "Entry",
     "Environment",
+    "ExplorationConfig",
     "FunctionCells",
-    "Limits",
-    "MontezumaCells",
-    "NeighbourScore",
-    "PitfallCells",
-    "Place",
-    "ProcessExecutor",
-    "PythonKernel",
-    "RandomRepeat",
-    "RankScore",
-    "Rules",
-    "RunDirectory",
-    "Search",
-    "SearchConfig",
-    "SerialExecutor",
-    "Source",
-    "Standing",
-    "Status",
+    "GoExploreError",
+    "Location",
+    "PolicyRun",
+    "Problem",
+    "Run",
+    "SelectionConfig",
     "Step",
-    "UniformSelection",
-    "WeightedSelection",
-    "World",
+    "Trajectory",
+    "Truncation",
+    "check_env",
+    "evaluate",
     "explore",
-    "extract",
-    "find_demonstration",
-    "preset",
+    "open_run",
+    "problem_names",
     "read_demonstration",
-    "sample_names",
-    "verify",
-    "write_demonstration",
+    "register",
+    "robustify",
     "write_report",
 ]
 

@@ -1,6 +1,7 @@
 """Everything that goexplore raises on purpose.
 
-Each message says what was expected, what came, and what to do; the command line prints it as one line.
+Each message says what was expected, what came, and what to do. Parameters stand in `backticks`: the command
+line prints the message as one line, with its own flags in their place.
 """
 
 
@@ -18,6 +19,14 @@ class RunDirectoryError(GoExploreError):
 
 class CheckpointError(GoExploreError):
     """A checkpoint that is missing, corrupt, or from another version of the format."""
+
+
+class EnvironmentContractError(GoExploreError):
+    """An environment or a cell representation that does not keep its contract."""
+
+
+class ProblemError(GoExploreError):
+    """A problem that is not known, cannot be imported, or must be named again before a file of it is opened."""
 
 
 class SnapshotError(GoExploreError):
@@ -50,3 +59,21 @@ class EvaluationError(GoExploreError):
 
 class WorkerError(GoExploreError):
     """A worker process that cannot be started or that failed with a Python exception."""
+
+
+def require_at_least(name: str, value: float, least: float) -> None:
+    """Refuse a setting below its least value."""
+    if not value >= least:
+        raise ConfigError(f"expected `{name}` to be {least:,} or more, got {value}")
+
+
+def require_between(name: str, value: float, least: float, most: float) -> None:
+    """Refuse a setting that is out of its range."""
+    if not least <= value <= most:
+        raise ConfigError(f"expected `{name}` to be between {least:,} and {most:,}, got {value}")
+
+
+def require_positive(name: str, value: float) -> None:
+    """Refuse a setting that is 0, negative, infinite or not a number."""
+    if not 0 < value < float("inf"):
+        raise ConfigError(f"expected `{name}` to be more than 0, got {value}")

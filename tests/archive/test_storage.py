@@ -1,38 +1,97 @@
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goexplore.archive import Archive, read_archive, write_archive
+from goexplore.archive import Archive, action_bytes, read_archive, write_archive
+from goexplore.cells import End
+from goexplore.envs import Location
 from goexplore.errors import CheckpointError
-from goexplore.exploration import Search, SerialExecutor
-from tests.worlds import make_kernel, make_selection, make_world
+from goexplore.exploration import PythonKernel, RandomRepeat, Search, SerialExecutor
+from tests.fields import Corridor, Field, Lock, candidate, cells_of, make_selection, result, rooted
 
 
 def no_columns(cells):
     return {}
 
 
-def searched() -> Archive:
+def searched(kind=Field, batches=20) -> Archive:
+    def make_kernel():
+        return PythonKernel(cells_of(kind()), RandomRepeat(0.5), training_frames=20)
+
     search = Search(
-        world=make_world(), selection=make_selection(), executor=SerialExecutor(make_kernel), batch_size=10
+        cell_env=cells_of(kind()),
+        selection=make_selection(),
+        executor=SerialExecutor(make_kernel),
+        batch_size=10,
     )
-    search.run(lambda status: status.batches >= 20)
+    search.run(lambda status: status.batches >= batches)
     return search.archive
 
 
-def test_an_archive_survives_the_disk(tmp_path):
-    archive = searched()
+def read(folder, archive, locations=()):
+    size = archive.segments.action_bytes
+    return read_archive(folder, reset_seen=False, action_bytes=size, locations=locations)
+
+
+class ShortCorridor(Corridor):
+    """Where episodes are cut off, too."""
+
+    limit = 12
+
+
+@pytest.mark.parametrize("kind", [Field, ShortCorridor, Lock])
+def test_an_archive_survives_the_disk(kind, tmp_path):
+    archive = searched(kind)
     write_archive(archive, tmp_path, no_columns)
-    read = read_archive(tmp_path, reset_seen=False, places=sorted(archive.places))
-    assert len(read) == len(archive)
-    for entry in archive:
-        other = read[entry.number]
-        assert (other.cell, other.standing, other.snapshot) == (entry.cell, entry.standing, entry.snapshot)
-        assert read.trajectory(entry.number) == archive.trajectory(entry.number)
+    other = read(tmp_path, archive)
+    assert [entry._replace(branch=None) for entry in other] == [
+        entry._replace(branch=None) for entry in archive
+    ]
+    assert [other.trajectory(entry.number) for entry in other] == [
+        archive.trajectory(entry.number) for entry in archive
+    ]
     for name in ("times_seen", "times_chosen", "times_chosen_since_new", "found_at_game_frame"):
-        assert (read.values(name) == archive.values(name)).all()
-    assert read.best == archive.best
-    assert len(read.segments) == len(archive.segments)
+        assert other.values(name).tolist() == archive.values(name).tolist()
+    assert other.best == archive.best
+    assert len(other.segments) == len(archive.segments)
+
+
+def test_ends_survive_the_disk(tmp_path):
+    archive = rooted()
+    candidates = [
+        candidate(b"a", score=-1.0),
+        candidate(b"a", score=-3.0, end=End.TERMINATED),
+        candidate(b"b", score=-2.0, end=End.TRUNCATED),
+    ]
+    for each in candidates:
+        archive.update([archive[0]], [result(each)], game_frame=1)
+    write_archive(archive, tmp_path, no_columns)
+    other = read(tmp_path, archive)
+    assert [(entry.cell, entry.end, entry.snapshot) for entry in other] == [
+        (b"start", End.NONE, b"state of start"),
+        (b"a", End.NONE, b"state of a"),
+        (b"a", End.TERMINATED, b""),
+        (b"b", End.TRUNCATED, b""),
+    ]
+    assert other.score_index.find(b"a", ended=True) == 2
+    assert other.best == archive.best == 3
+    ends = pq.read_table(tmp_path / "archive.parquet")["end"].to_pylist()
+    assert ends == ["", "", "terminated", "truncated"]
+
+
+def test_two_bytes_for_each_action_where_there_are_more_than_256(tmp_path):
+    archive = searched(Lock)
+    assert archive.segments.action_bytes == action_bytes(Lock.action_count) == 2
+    write_archive(archive, tmp_path, no_columns)
+    table = pq.read_table(tmp_path / "segments.parquet")
+    stored = [np.frombuffer(actions, "<u2") for actions in table["actions"].to_pylist()]
+    assert max(actions.max() for actions in stored if len(actions)) > 255
+    trajectory = read(tmp_path, archive).trajectory(archive.best)
+    assert isinstance(trajectory, tuple)
+    assert len(trajectory) == archive[archive.best].length
+    lock = Lock()
+    assert sum(lock.step(action).reward for action in trajectory) == archive[archive.best].score > 3
 
 
 def test_reading_and_writing_again_gives_the_same_bytes(tmp_path):
@@ -41,9 +100,15 @@ def test_reading_and_writing_again_gives_the_same_bytes(tmp_path):
     for folder in folders:
         folder.mkdir()
         write_archive(archive, folder, no_columns)
-        archive = read_archive(folder, reset_seen=False, places=[])
+        archive = read(folder, archive)
     for name in ("archive.parquet", "segments.parquet"):
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+
+
+def test_locations_once_found_are_given_from_outside(tmp_path):
+    archive = rooted()
+    write_archive(archive, tmp_path, no_columns)
+    assert read(tmp_path, archive, [Location(1, 2)]).locations == {Location(1, 2)}
 
 
 def test_tables_have_the_documented_columns_and_those_of_the_cells(tmp_path):
@@ -60,14 +125,47 @@ def test_tables_have_the_documented_columns_and_those_of_the_cells(tmp_path):
         "times_chosen",
         "times_chosen_since_new",
         "found_at_game_frame",
+        "end",
         "size",
         "snapshot",
     ]
     assert pq.read_schema(tmp_path / "segments.parquet").names == ["parent", "parent_offset", "actions"]
 
 
+def replace_column(file, name, values):
+    table = pq.read_table(file)
+    pq.write_table(table.set_column(table.column_names.index(name), name, values), file)
+
+
 def test_files_that_are_no_archive_are_refused(tmp_path):
-    write_archive(searched(), tmp_path, no_columns)
+    archive = searched()
+    write_archive(archive, tmp_path, no_columns)
     (tmp_path / "segments.parquet").write_bytes(b"PAR1")
     with pytest.raises(CheckpointError, match="cannot be read"):
-        read_archive(tmp_path, reset_seen=False, places=[])
+        read(tmp_path, archive)
+
+
+def test_a_table_without_a_column_is_refused(tmp_path):
+    archive = searched()
+    write_archive(archive, tmp_path, no_columns)
+    file = tmp_path / "archive.parquet"
+    pq.write_table(pq.read_table(file).drop_columns(["end"]), file)
+    with pytest.raises(CheckpointError, match=r"cannot be read .*end"):
+        read(tmp_path, archive)
+
+
+def test_an_end_of_an_unknown_kind_is_refused(tmp_path):
+    archive = rooted()
+    write_archive(archive, tmp_path, no_columns)
+    replace_column(tmp_path / "archive.parquet", "end", pa.array(["won"]))
+    with pytest.raises(CheckpointError, match=r"cannot be read .*won"):
+        read(tmp_path, archive)
+
+
+def test_a_segment_that_grows_from_a_later_one_is_refused(tmp_path):
+    archive = rooted()
+    archive.update([archive[0]], [result(candidate(b"a"))], game_frame=1)
+    write_archive(archive, tmp_path, no_columns)
+    replace_column(tmp_path / "segments.parquet", "parent", pa.array([0, 1], pa.int32()))
+    with pytest.raises(CheckpointError, match="segment 1 has parent 1"):
+        read(tmp_path, archive)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from goexplore import _native as native
-from goexplore.cells import DownscaledCells
+from goexplore.cells import DownscaledCells, grey_frame
 from goexplore.cells._downscaled import ReferenceDownscaler
 from goexplore.envs import AtariEnv
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, EnvironmentContractError
 
 
 def by_definition(image, width, height, levels):
@@ -78,13 +78,57 @@ def test_a_view_of_a_frame_is_as_good_as_a_copy():
     assert DownscaledCells().reset(colours[..., 1]) == DownscaledCells().reset(colours[..., 1].copy())
 
 
-def test_frames_that_cannot_be_used_are_refused():
-    with pytest.raises(ConfigError, match="at least 11 x 8 pixels"):
+@pytest.mark.parametrize(
+    ("colour", "grey"),
+    [
+        ((255, 0, 0), 76),  # 0.299 * 255 = 76.2
+        ((0, 255, 0), 149),  # 0.587 * 255 = 149.7
+        ((0, 0, 255), 29),  # 0.114 * 255 = 29.1
+        ((255, 255, 255), 255),
+        ((0, 0, 0), 0),
+        ((10, 20, 30), 18),  # 2.99 + 11.74 + 3.42 = 18.15
+    ],
+)
+def test_colours_are_as_good_as_their_grey_levels(colour, grey):
+    frame = np.zeros((21, 32, 3), np.uint8)
+    frame[5:, 7:] = colour
+    assert (grey_frame(frame)[5:, 7:] == grey).all()
+    cells, plain = (DownscaledCells(width=5, height=4, levels=255) for _ in range(2))
+    expected = np.zeros((21, 32), np.uint8)
+    expected[5:, 7:] = grey
+    assert cells.reset(frame) == plain.reset(expected)
+
+
+def test_frames_too_small_for_the_cells_are_refused():
+    with pytest.raises(ConfigError, match="at least 11 x 8 pixels, got 160 x 7"):
         DownscaledCells().reset(np.zeros((7, 160), np.uint8))
-    with pytest.raises(ConfigError, match="type uint8"):
-        DownscaledCells().reset(np.zeros((210, 160, 3), np.uint8))
+    with pytest.raises(ConfigError, match="at least 11 x 8 pixels, got 10 x 210"):
+        DownscaledCells().reset(np.zeros((210, 10, 3), np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("observation", "what"),
+    [
+        (np.zeros((210, 160, 4), np.uint8), r"\(210, 160, 4\) uint8"),
+        (np.zeros((210, 160, 1), np.uint8), r"\(210, 160, 1\) uint8"),
+        (np.zeros((3, 210, 160), np.uint8), r"\(3, 210, 160\) uint8"),
+        (np.zeros((210, 160), np.float32), r"\(210, 160\) float32"),
+        (np.zeros((210, 160, 3), np.int64), r"\(210, 160, 3\) int64"),
+        (np.zeros(160, np.uint8), r"\(160,\) uint8"),
+        ((1, 2), "tuple"),
+    ],
+)
+def test_observations_that_are_no_images_are_refused(observation, what):
+    with pytest.raises(
+        EnvironmentContractError, match=rf"uint8, for downscaled cells, got {what}: name a cell"
+    ):
+        DownscaledCells().reset(observation)
+
+
+@pytest.mark.parametrize("settings", [{"levels": 256}, {"levels": 0}, {"width": 0}, {"height": 0}])
+def test_settings_that_cannot_be_are_refused(settings):
     with pytest.raises(ConfigError, match="1 to 255 levels"):
-        DownscaledCells(levels=256)
+        DownscaledCells(**settings)
 
 
 @pytest.fixture
@@ -146,7 +190,7 @@ def test_a_colour_that_is_not_known_yet_is_learnt():
     class Learning:
         grey = np.full(256, -1, np.int16)
 
-        def learn(self):
+        def learn_colours(self):
             self.grey[:] = np.arange(256)
 
     image = np.arange(210 * 160, dtype=np.uint32).astype(np.uint8).reshape(210, 160)

@@ -1,8 +1,11 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
-from goexplore.cells import FunctionCells
-from goexplore.errors import ConfigError
+from goexplore.cells import FunctionCells, encode
+from goexplore.errors import EnvironmentContractError
 
 
 @pytest.mark.parametrize(
@@ -10,31 +13,91 @@ from goexplore.errors import ConfigError
     [
         ((1, 23), (12, 3)),
         ("1", 1),
+        (b"1", 1),
+        (b"1", "1"),
+        ("b'1'", b"1"),
         (True, 1),
+        (1.0, 1),
+        (0.1, 0.2),
+        (("a", "b"), ("a, b",)),
         ((1, (2, 3)), (1, 2, 3)),
         (np.array([[1, 2], [3, 4]]), np.array([1, 2, 3, 4])),
+        (np.array([1, 0]), np.array([True, False])),
+        (np.array([1, 2]), (1, 2)),
         (b"a", b"b"),
+        ((), ((),)),
     ],
 )
 def test_different_values_are_different_cells(one, other):
-    cells = FunctionCells(lambda value: value)
-    assert cells.update(one) == cells.update(one)
-    assert cells.update(one) != cells.update(other)
+    assert encode(one) == encode(one)
+    assert encode(one) != encode(other)
 
 
-def test_numpy_scalars_are_the_numbers_they_hold():
-    cells = FunctionCells(lambda value: value)
-    assert cells.update((np.int64(3), np.bool_(True))) == cells.update((3, True))
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.str_("a"), "a"),
+        (np.bytes_(b"a"), b"a"),
+        (np.int64(1), 1),
+        (np.uint8(1), np.int64(1)),
+        (np.float64(0.5), 0.5),
+        (np.bool_(True), True),
+        (np.array(3), 3),
+        ((np.int64(3), np.bool_(True)), (3, True)),
+        ([1, 2], (1, 2)),
+        ([1, [2, 3]], (1, (2, 3))),
+        (-0.0, 0.0),
+        (np.array([1, 2], np.uint8), np.array([1, 2], np.int64)),
+        (np.array([[1, 2], [3, 4]]).T, np.array([[1, 3], [2, 4]])),
+    ],
+)
+def test_the_same_value_is_the_same_cell_whatever_its_type(one, other):
+    assert encode(one) == encode(other)
 
 
-@pytest.mark.parametrize("value", [1.5, (1, 2.0), {"x": 1}, np.zeros(2)])
-def test_values_that_would_give_unstable_cells_are_refused(value):
-    with pytest.raises(ConfigError, match="whole numbers"):
+def test_a_cell_is_the_same_in_every_process():
+    value = ("a", 1, 0.1, b"\xff", True, (None is None,))
+    program = f"from goexplore.cells import encode; print(encode({value!r}).hex())"
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == encode(value).hex()
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (float("nan"), r"a number that is not finite \(nan\)"),
+        ((1, np.float32("inf")), r"a number that is not finite \(inf\)"),
+        (np.zeros(2), r"an array of float64 \(\[0\. 0\.\]\)"),
+        ((1, np.zeros(2)), r"an array of float64"),
+        (np.array(["a"]), r"an array of <U1"),
+        ({"x": 1}, r"dict \(\{'x': 1\}\)"),
+        ({1, 2}, "set"),
+        (1j, "complex"),
+        (object(), r"object \(<object object at"),
+        ((1, None), r"NoneType \(None\)"),
+    ],
+)
+def test_values_that_would_give_unstable_cells_are_refused(value, what):
+    with pytest.raises(
+        EnvironmentContractError, match=rf"got {what}.*: round or encode it in the cell function"
+    ):
         FunctionCells(lambda observation: observation).update(value)
 
 
-def test_none_ends_the_episode_but_cannot_begin_one():
+def test_the_cell_is_what_the_function_makes_of_the_observation():
+    cells = FunctionCells(lambda observation: observation // 10)
+    assert cells.reset(57) == cells.update(51) == encode(5)
+    assert cells.update(60) != encode(5)
+
+
+def test_none_loses_the_episode_but_cannot_begin_one():
     cells = FunctionCells(lambda value: None)
     assert cells.update(0) is None
-    with pytest.raises(ConfigError, match="initial state"):
+    with pytest.raises(EnvironmentContractError, match="expected a cell for the initial state, got None"):
         cells.reset(0)
+
+
+def test_tables_show_the_value_that_names_a_cell():
+    cells = FunctionCells(lambda value: value)
+    texts = cells.columns([encode((1, "a")), encode(b"\xff")])["cell_text"]
+    assert texts.tolist() == ["(1, 'a')", r"b'\xff'"]

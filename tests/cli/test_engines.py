@@ -292,7 +292,7 @@ def test_only_what_was_translated_gets_a_certificate(translated, monkeypatch, ca
         game_frames=7,
         trajectory_game_frames=0,
         trajectories=0,
-        places=frozenset(),
+        locations=frozenset(),
         differences=(),
     )
     monkeypatch.setattr("goexplore.cli._certify.certify", lambda *_, **__: found)

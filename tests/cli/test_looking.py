@@ -8,7 +8,7 @@ import pytest
 
 from goexplore.demos import write_demonstration
 from tests.cli.test_cli import goexplore
-from tests.robustify.mazes import demonstrate
+from tests.training.mazes import demonstrate
 
 
 @pytest.fixture(scope="module")

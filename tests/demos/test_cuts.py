@@ -2,7 +2,7 @@
 
 import pytest
 
-from goexplore.demos import Cuts
+from goexplore.demos import Truncation
 from goexplore.errors import ConfigError
 
 REWARDS = [0, 100, 0, -30, 300, 0]
@@ -10,9 +10,9 @@ LEVELS = [0, 0, 1, 1, 2, 2]
 
 
 def cut(rewards=REWARDS, levels=LEVELS, **rules):
-    cuts = Cuts(**rules)
-    ranked = cuts.rank_length(rewards, levels)
-    return None if ranked is None else cuts.final_length(rewards, ranked)
+    truncation = Truncation(**rules)
+    ranked = truncation.rank_length(rewards, levels)
+    return None if ranked is None else truncation.final_length(rewards, ranked)
 
 
 def test_without_rules_the_whole_trajectory_is_kept():
@@ -72,15 +72,15 @@ def test_a_reward_at_the_very_end_cuts_nothing():
 @pytest.mark.parametrize("rule", ["until_level", "max_training_frames"])
 def test_numbers_below_one_are_refused(rule):
     with pytest.raises(ConfigError, match=f"expected --{rule.replace('_', '-')} to be 1 or more, got 0"):
-        Cuts(**{rule: 0})
+        Truncation(**{rule: 0})
 
 
 def test_rules_are_told_in_words():
-    cuts = Cuts(until_level=3, max_training_frames=9000, until_score=400, after_last_reward=True)
-    assert cuts.describe() == (
+    truncation = Truncation(until_level=3, max_training_frames=9000, until_score=400, after_last_reward=True)
+    assert truncation.describe() == (
         "where level 3 is first reached",
         "to 9000 training frames at most",
         "where a score of 400 is first reached",
         "right after the last reward",
     )
-    assert Cuts().describe() == ()
+    assert Truncation().describe() == ()

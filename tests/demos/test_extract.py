@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from goexplore.archive import Standing
-from goexplore.demos import Cuts, Rules, Source, _extract, extract, record, survey
+from goexplore.archive import ScoreLength
+from goexplore.demos import Truncation, Rules, Source, _extract, extract, record, survey
 from goexplore.demos._replay import shared_length
-from goexplore.envs import Environment, Place, Step
+from goexplore.envs import Environment, Location, Step
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.exploration import Status
 from goexplore.presets import preset
-from tests.worlds import findings, offer, planted
+from tests.worlds import results, candidate, planted
 
 
 class Ladder(Environment):
@@ -41,8 +41,8 @@ class Ladder(Environment):
     def restore(self, snapshot):
         (self.level,) = snapshot
 
-    def place(self):
-        return Place(self.level, 0)
+    def location(self):
+        return Location(self.level, 0)
 
 
 @pytest.fixture(autouse=True)
@@ -57,10 +57,10 @@ def source(*trajectories, name="run", seed=0):
         actions = bytes(actions)
         end = Ladder()
         score = sum(end.step(action).reward for action in actions)
-        found = offer(
-            b"%d" % number, score=score, length=len(actions), offset=len(actions), place=end.place()
+        found = candidate(
+            b"%d" % number, score=score, length=len(actions), offset=len(actions), location=end.location()
         )
-        archive.update([archive[0]], [findings(found, actions=actions)], game_frame=number)
+        archive.update([archive[0]], [results(found, actions=actions)], game_frame=number)
     config = dataclasses.replace(preset("montezuma"), seed=seed)
     return Source(
         path=Path(f"/runs/{name}"),
@@ -72,8 +72,8 @@ def source(*trajectories, name="run", seed=0):
 
 
 def taken(*sources, **rules):
-    cuts = {name: rules.pop(name) for name in list(rules) if hasattr(Cuts, name)}
-    return [list(each.actions) for each in extract(sources, Rules(**rules, cuts=Cuts(**cuts)))]
+    truncation = {name: rules.pop(name) for name in list(rules) if hasattr(Truncation, name)}
+    return [list(each.actions) for each in extract(sources, Rules(**rules, truncation=Truncation(**truncation)))]
 
 
 def test_the_best_is_the_one_with_the_highest_score():
@@ -176,7 +176,7 @@ def test_runs_without_points_are_left_out_and_said():
 @pytest.mark.parametrize("rules", [{}, {"take": "different"}, {"max_training_frames": 9}])
 def test_a_trajectory_that_does_not_win_what_the_archive_says_is_refused(rules):
     damaged = source([1, 1], [0, 1])
-    damaged.archive.board.improve(1, Standing(7.0, 2))
+    damaged.archive.score_index.improve(1, ScoreLength(7.0, 2))
     with pytest.raises(
         DemonstrationError, match="expected a score of 7 from entry 1 of run, got 2 on replay"
     ):
@@ -247,10 +247,10 @@ def test_a_game_may_be_spelled_in_two_ways():
 
 
 def test_a_demonstration_knows_where_it_comes_from():
-    (demonstration,) = extract([source([0, 1, 1], name="deep", seed=7)], Rules(cuts=Cuts(until_score=1)))
+    (demonstration,) = extract([source([0, 1, 1], name="deep", seed=7)], Rules(truncation=Truncation(until_score=1)))
     origin = demonstration.provenance
     assert (origin.run, origin.seed, origin.entry, origin.cell) == ("deep", 7, 1, b"0".hex())
-    assert origin.cuts == ("where a score of 1 is first reached",)
+    assert origin.truncation == ("where a score of 1 is first reached",)
     assert (demonstration.score, demonstration.rewards) == (1.0, (0.0, 1.0))
 
 

@@ -12,7 +12,7 @@ from goexplore.demos import (
     verify_demonstration,
     write_demonstration,
 )
-from goexplore.envs import Place
+from goexplore.envs import Location
 from goexplore.errors import DemonstrationError
 from goexplore.files import json_sha256
 
@@ -56,7 +56,7 @@ def test_every_sample_replays(name):
 def test_one_sample_solves_three_levels_as_the_demonstrations_of_the_paper_do():
     """Section 3.1.2; the game's memory stands still at the third level, so levels are counted."""
     demonstration = find_demonstration("montezuma-three-levels")
-    assert demonstration.end == Place(3, 1)
+    assert demonstration.end == Location(3, 1)
     assert 35_200 <= demonstration.score <= 51_900  # the paper's
 
 

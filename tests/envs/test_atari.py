@@ -3,7 +3,8 @@ import multiprocessing
 import numpy as np
 import pytest
 
-from goexplore.envs import AtariEnv, Place, facts, gymnasium_id, rom_name
+from goexplore import _native as native
+from goexplore.envs import NOWHERE, AtariEnv, AtariFacts, Location, NativeAtariEnv, gymnasium_id, rom_name
 from goexplore.errors import ConfigError, SnapshotError
 from goexplore.random import SplitMix64
 
@@ -72,13 +73,22 @@ def test_episodes_end_at_life_loss_or_game_over_as_set():
     assert ends["game-over"]._ale.game_over()
 
 
-def test_montezuma_ends_at_life_loss_and_pitfall_at_game_over_by_default():
-    assert AtariEnv(game="montezuma_revenge")._ends_at_life_loss
-    assert not AtariEnv(game="pitfall")._ends_at_life_loss
+@pytest.mark.parametrize(
+    ("given", "known", "at_life_loss"),
+    [
+        (None, "life-loss", True),
+        (None, "game-over", False),
+        ("life-loss", "game-over", True),
+        ("game-over", "life-loss", False),
+    ],
+)
+def test_what_ends_an_episode_is_what_is_given_else_what_is_known_of_the_game(given, known, at_life_loss):
+    env = AtariEnv(game="pitfall", episode_end=given, facts=AtariFacts(episode_end=known))
+    assert env.ends_at_life_loss is at_life_loss
 
 
 def test_a_life_lost_before_a_restore_does_not_count_after_it():
-    env = AtariEnv(game="montezuma_revenge")
+    env = AtariEnv(game="montezuma_revenge", episode_end="life-loss")
     start = env.snapshot()
     steps_to_the_end(env)
     after_death = env.snapshot()
@@ -96,16 +106,25 @@ def test_grey_levels_are_the_emulators():
     env = AtariEnv(game="pitfall")
     for action in some_actions(env, 200):
         env.step(action)
-        env.learn()
+        env.learn_colours()
         assert (env.grey[env.observation()] == env._ale.getScreenGrayscale()).all()
 
 
-def test_a_score_counter_that_rolls_over_does_not_cost_points(monkeypatch):
-    env = AtariEnv(game="montezuma_revenge")
+@pytest.mark.parametrize(
+    ("limit", "reported", "reward"),
+    [
+        (1_000_000, -999_900, 100.0),
+        (1_000_000, -500, -500.0),
+        (1_000_000, 400, 400.0),
+        (None, -999_900, -999_900.0),
+    ],
+)
+def test_a_score_counter_that_rolls_over_does_not_cost_points(limit, reported, reward, monkeypatch):
+    env = AtariEnv(game="pitfall", facts=AtariFacts(score_limit=limit))
 
-    class RolledOver:
+    class Counter:
         def act(self, action):
-            return -999_900
+            return reported
 
         def lives(self):
             return 6
@@ -113,24 +132,57 @@ def test_a_score_counter_that_rolls_over_does_not_cost_points(monkeypatch):
         def game_over(self):
             return False
 
-    monkeypatch.setattr(env, "_ale", RolledOver())
-    assert env.step(0).reward == 100.0
+    monkeypatch.setattr(env, "_ale", Counter())
+    assert env.step(0).reward == reward
 
 
-def test_place_is_known_for_montezuma_only_where_the_game_has_a_map():
-    assert AtariEnv(game="montezuma_revenge").place() == Place(0, 1)
-    assert AtariEnv(game="pong").place() == Place(-1, -1)
+def test_a_location_is_read_from_memory_where_it_is_known_where():
+    memory = bytes([0, 7, 3])
+    assert AtariFacts().location(memory) == NOWHERE
+    assert AtariFacts(room_address=1).location(memory) == Location(0, 7)
+    numbers = bytes(reversed(range(256)))
+    facts = AtariFacts(room_address=1, level_address=2, room_numbers=numbers)
+    assert facts.location(memory) == Location(3, 248)
 
 
-def test_levels_of_montezuma_are_counted_beyond_the_third_where_the_memory_stands_still():
-    game = facts("montezuma_revenge")
-    assert game.place_after(Place(5, 15), here=Place(2, 1)) == Place(6, 1)
-    assert game.place_after(Place(5, 14), here=Place(2, 15)) == Place(5, 15)
-    assert game.place_after(Place(5, 2), here=Place(2, 1)) == Place(5, 1)
+def test_levels_are_counted_where_they_end_if_the_memory_does_not_count_them():
+    counted = AtariFacts(room_address=1, level_address=2, way_to_next_level=(15, 1))
+    assert counted.location_after(Location(5, 15), here=Location(2, 1)) == Location(6, 1)
+    assert counted.location_after(Location(5, 14), here=Location(2, 15)) == Location(5, 15)
+    assert counted.location_after(Location(5, 2), here=Location(2, 1)) == Location(5, 1)
+    told = AtariFacts(room_address=1, level_address=2)
+    assert told.location_after(Location(5, 15), here=Location(2, 1)) == Location(2, 1)
 
 
-def test_other_games_have_the_level_that_they_say():
-    assert facts("pitfall").place_after(Place(0, 15), here=Place(0, 1)) == Place(0, 1)
+ENGINES = [
+    AtariEnv,
+    pytest.param(
+        NativeAtariEnv,
+        marks=pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled"),
+    ),
+]
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("action", [-1, 3, 18, 255, 256])
+def test_an_action_that_the_game_does_not_have_is_refused_and_nothing_is_played(kind, action):
+    env = kind(game="freeway")
+    assert env.action_count == 3
+    before = env.snapshot()
+    with pytest.raises(ValueError, match=rf"expected an action from 0 to 2, got {action}"):
+        env.step(action)
+    assert env.snapshot() == before
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("action", [-1, 3, 18, 255, 256])
+@pytest.mark.parametrize("episode_end", ["life-loss", "game-over"])
+def test_an_action_that_the_game_does_not_have_is_refused_among_others_too(kind, action, episode_end):
+    env = kind(game="freeway", episode_end=episode_end)
+    with pytest.raises(
+        ValueError, match=r"expected an action from 0 to 2|expected actions below|bytes must be"
+    ):
+        env.play([0, 1, action])
 
 
 @pytest.mark.parametrize(

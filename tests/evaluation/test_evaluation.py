@@ -25,7 +25,7 @@ from goexplore.evaluation import (
     evaluate,
     play_episodes,
 )
-from goexplore.robustify import About, EyesConfig, NetworkConfig, load_policy, save_policy
+from goexplore.training import About, PreprocessingConfig, NetworkConfig, load_policy, save_policy
 
 from ..robustify.mazes import ACTIONS, demonstrate
 
@@ -36,8 +36,8 @@ ONCE = EvaluationConfig(repetitions=1)
 def policy(tmp_path):
     """A policy of the two mazes that has learnt nothing."""
     torch.manual_seed(0)
-    eyes, network = EyesConfig(width=20, height=15, stack=1), NetworkConfig(channels=(), hidden=16)
-    about = About(env=MazesConfig(), eyes=eyes, network=network, actions=5)
+    preprocessing, network = PreprocessingConfig(width=20, height=15, stack=1), NetworkConfig(channels=(), hidden=16)
+    about = About(env=MazesConfig(), preprocessing=preprocessing, network=network, actions=5)
     file = tmp_path / "policy.safetensors"
     save_policy(about.build(), about, file)
     return file
@@ -72,7 +72,7 @@ def test_every_number_of_no_ops_is_played_equally_often():
 
 def test_without_sticky_actions_a_demonstration_of_the_mazes_succeeds():
     """No-ops only cost time there."""
-    evaluation = evaluate(blind, EvaluationConfig(repetitions=1, stickiness=0.0))
+    evaluation = evaluate(blind, EvaluationConfig(repetitions=1, repeat_action_probability=0.0))
     assert evaluation.score == 200
     assert {each.game_frames - each.no_ops for each in evaluation.episodes} == {len(ACTIONS)}
 
@@ -89,7 +89,7 @@ def test_the_score_is_the_mean_of_the_means():
             lives_lost=0,
             level=0,
             rooms=1,
-            capped=False,
+            truncated=False,
         )
 
     lopsided = [episode(0, 310.0)] * 9 + [episode(no_ops, 0.0) for no_ops in range(1, 31)]
@@ -99,18 +99,18 @@ def test_the_score_is_the_mean_of_the_means():
 def test_an_episode_ends_at_the_cap():
     config = EvaluationConfig(repetitions=1, max_game_frames=100)
     episodes = play_episodes(Scripted(MazesConfig(), b""), config, "ale", 0, range(31))
-    assert all(each.capped and each.game_frames == 100 for each in episodes)
+    assert all(each.truncated and each.game_frames == 100 for each in episodes)
 
 
 def test_or_when_the_game_is_over():
     config = EvaluationConfig(repetitions=1, max_game_frames=None)
     episodes = play_episodes(Scripted(MazesConfig(), b""), config, "ale", 0, range(31))
-    assert not any(each.capped for each in episodes)
+    assert not any(each.truncated for each in episodes)
     assert {each.game_frames for each in episodes} == {400}
 
 
 def test_or_at_a_score():
-    config = EvaluationConfig(repetitions=1, until_score=100.0, stickiness=0.0)
+    config = EvaluationConfig(repetitions=1, until_score=100.0, repeat_action_probability=0.0)
     episodes = play_episodes(blind(), config, "ale", 0, range(31))
     assert {each.score for each in episodes} == {100.0}
     assert {each.game_frames - each.no_ops for each in episodes} == {22}
@@ -130,7 +130,7 @@ def test_lives_and_rooms_are_counted():
 def test_what_was_won_after_a_death_is_not_of_the_first_life():
     """Follow the demonstration of the first key, in the first life or after a fall off the ledge."""
     key = find_demonstration("montezuma-first-key-00")
-    config = EvaluationConfig(repetitions=1, stickiness=0.0)
+    config = EvaluationConfig(repetitions=1, repeat_action_probability=0.0)
 
     def play(actions):
         episode = EpisodeInPlay(Scripted(key.env, actions), config, "native", no_ops=0, repetition=0)
@@ -164,7 +164,7 @@ def test_where_the_native_engine_cannot_go_on_ale_py_does(monkeypatch):
 def test_a_score_counter_that_rolls_over_costs_a_policy_nothing():
     """The counter stands at 999,950, in digits of four bits, when the key is taken."""
     key = find_demonstration("montezuma-first-key-00")
-    config = EvaluationConfig(repetitions=1, stickiness=0.0)
+    config = EvaluationConfig(repetitions=1, repeat_action_probability=0.0)
     episode = EpisodeInPlay(Scripted(key.env, key.actions), config, "ale", no_ops=0, repetition=0)
     ale = episode.game.env._ale
     for address, digits in zip(range(0x13, 0x16), (0x99, 0x99, 0x50), strict=True):
@@ -271,7 +271,7 @@ class TestPolicyFile:
 
     def test_weights_for_another_shape_are_refused(self, policy, tmp_path):
         loaded, about = load_policy(policy)
-        wrong = dataclasses.replace(about, eyes=EyesConfig(width=10, height=10, stack=1))
+        wrong = dataclasses.replace(about, preprocessing=PreprocessingConfig(width=10, height=10, stack=1))
         save_policy(loaded, wrong, tmp_path / "wrong.safetensors")
         with pytest.raises(PolicyError, match="size mismatch"):
             load_policy(tmp_path / "wrong.safetensors")

@@ -107,7 +107,7 @@ def test_more_repetitions_extend_it(tmp_path):
     "other",
     [
         (MAKE, dataclasses.replace(CONFIG, seed=1)),
-        (MAKE, dataclasses.replace(CONFIG, stickiness=0.1)),
+        (MAKE, dataclasses.replace(CONFIG, repeat_action_probability=0.1)),
         (functools.partial(RandomPlayer, MazesConfig()), CONFIG),
     ],
 )
@@ -145,7 +145,7 @@ class TestChoice:
             lives_lost=0,
             level=0,
             rooms=1,
-            capped=False,
+            truncated=False,
         )
         episodes = [dataclasses.replace(episode, no_ops=number) for number in range(31)]
         return Evaluation(config=CONFIG, episodes=episodes)

@@ -13,7 +13,7 @@ from goexplore.evaluation import EvaluationConfig, OpenLoopPlayer, RandomPlayer,
 
 from ..robustify.mazes import demonstrate
 
-CONFIG = EvaluationConfig(repetitions=1, until_score=200.0, stickiness=0.0)
+CONFIG = EvaluationConfig(repetitions=1, until_score=200.0, repeat_action_probability=0.0)
 
 
 @pytest.fixture

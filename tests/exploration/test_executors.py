@@ -1,23 +1,41 @@
-"""The promise that the archive depends on config and seed alone, on a tiny field and with real kills."""
+"""The archive depends on problem and seed alone: on tiny environments, and with workers that are killed."""
 
 import contextlib
 import os
 import signal
+import time
+from functools import partial
 
 import pytest
 
 from goexplore.archive import write_archive
-from goexplore.cells import FunctionCells
 from goexplore.envs import Step
-from goexplore.errors import ConfigError, WorkerError
-from goexplore.exploration import ProcessExecutor, PythonKernel, RandomRepeat, Search, SerialExecutor, World
-from tests.worlds import Field, make_kernel, make_selection, make_world, position
+from goexplore.errors import ConfigError, EnvironmentContractError, WorkerError
+from goexplore.exploration import (
+    ProcessExecutor,
+    PythonKernel,
+    RandomRepeat,
+    Search,
+    SerialExecutor,
+    _processes,
+)
+from tests.fields import Corridor, Field, Lock, cells_of, make_kernel, make_selection
 
 BATCHES = 12
 
 
-def make_search(executor, seed=0):
-    return Search(world=make_world(), selection=make_selection(), executor=executor, batch_size=30, seed=seed)
+def kernel_of(kind):
+    return PythonKernel(cells_of(kind()), RandomRepeat(0.5), training_frames=20)
+
+
+def make_search(executor, seed=0, kind=Field, batch_size=30):
+    return Search(
+        cell_env=cells_of(kind()),
+        selection=make_selection(),
+        executor=executor,
+        batch_size=batch_size,
+        seed=seed,
+    )
 
 
 def saved(search, folder):
@@ -25,8 +43,8 @@ def saved(search, folder):
     return [file.read_bytes() for file in write_archive(search.archive, folder, lambda cells: {})]
 
 
-def reference(folder):
-    search = make_search(SerialExecutor(make_kernel))
+def reference(folder, kind=Field, **settings):
+    search = make_search(SerialExecutor(partial(kernel_of, kind)), kind=kind, **settings)
     search.run(lambda status: status.batches >= BATCHES)
     return saved(search, folder)
 
@@ -39,10 +57,80 @@ def test_processes_find_what_the_serial_executor_finds(workers, tmp_path):
     assert saved(search, tmp_path / "run") == reference(tmp_path / "reference")
 
 
+class Timed(Corridor):
+    limit = 15
+
+
+@pytest.mark.parametrize("kind", [Lock, Timed])
+def test_processes_find_the_same_where_there_are_a_thousand_actions_or_many_ends(kind, tmp_path):
+    with contextlib.closing(ProcessExecutor(partial(kernel_of, kind), workers=2)) as executor:
+        search = make_search(executor, kind=kind)
+        search.run(lambda status: status.batches >= BATCHES)
+    assert saved(search, tmp_path / "run") == reference(tmp_path / "reference", kind)
+    assert search.status.cells > 7
+
+
+def test_spawned_processes_find_the_same(tmp_path):
+    with contextlib.closing(ProcessExecutor(make_kernel, workers=1, start_method="spawn")) as executor:
+        search = make_search(executor)
+        search.run(lambda status: status.batches >= BATCHES)
+    assert saved(search, tmp_path / "run") == reference(tmp_path / "reference")
+
+
 def test_another_seed_finds_something_else(tmp_path):
     search = make_search(SerialExecutor(make_kernel), seed=1)
     search.run(lambda status: status.batches >= BATCHES)
     assert saved(search, tmp_path / "run") != reference(tmp_path / "reference")
+
+
+def test_closing_stops_the_workers():
+    executor = ProcessExecutor(make_kernel, workers=2)
+    ids = executor.process_ids
+    executor.close()
+    for number in ids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"workers": 0}, "expected `workers` to be 1 or more, got 0"),
+        ({"workers": 1, "timeout_seconds": 0}, "expected `timeout_seconds` to be more than 0, got 0"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        ProcessExecutor(make_kernel, **settings)
+
+
+# ---- interrupts -------------------------------------------------------------------------------------------
+
+
+def test_a_batch_that_was_interrupted_can_be_run_again(tmp_path, monkeypatch):
+    executor = ProcessExecutor(make_kernel, workers=2)
+    search = make_search(executor)
+    real_wait = _processes.wait
+    calls = interrupts = 0
+
+    def interrupting_wait(pipes, timeout):
+        nonlocal calls
+        calls += 1
+        if calls % 17 == 0:
+            raise KeyboardInterrupt
+        return real_wait(pipes, timeout)
+
+    monkeypatch.setattr(_processes, "wait", interrupting_wait)
+    while search.status.batches < BATCHES:
+        with contextlib.suppress(KeyboardInterrupt):
+            search.run(lambda status: status.batches >= BATCHES)
+        interrupts += 1
+    executor.close()
+    assert interrupts > 3
+    assert saved(search, tmp_path / "run") == reference(tmp_path / "reference")
+
+
+# ---- workers that die -------------------------------------------------------------------------------------
 
 
 def test_a_killed_worker_is_replaced_and_nothing_changes(tmp_path):
@@ -60,29 +148,8 @@ def test_a_killed_worker_is_replaced_and_nothing_changes(tmp_path):
     assert saved(search, tmp_path / "run") == reference(tmp_path / "reference")
 
 
-def test_a_batch_that_was_interrupted_can_be_run_again(tmp_path, monkeypatch):
-    from goexplore.exploration import _processes
-
-    executor = ProcessExecutor(make_kernel, workers=2)
-    search = make_search(executor)
-    real_wait = _processes.wait
-    calls = interrupts = 0
-
-    def interrupting_wait(pipes):
-        nonlocal calls
-        calls += 1
-        if calls % 17 == 0:
-            raise KeyboardInterrupt
-        return real_wait(pipes)
-
-    monkeypatch.setattr(_processes, "wait", interrupting_wait)
-    while search.status.batches < BATCHES:
-        with contextlib.suppress(KeyboardInterrupt):
-            search.run(lambda status: status.batches >= BATCHES)
-        interrupts += 1
-    executor.close()
-    assert interrupts > 3
-    assert saved(search, tmp_path / "run") == reference(tmp_path / "reference")
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Deadly(Field):
@@ -91,16 +158,12 @@ class Deadly(Field):
     def step(self, action: int) -> Step:
         step = super().step(action)
         if (self.x, self.y) == (2, 2):
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
         return step
 
 
-def make_deadly_kernel():
-    return PythonKernel(World(Deadly(), FunctionCells(position)), RandomRepeat(0.5), training_frames=20)
-
-
 def test_a_task_that_kills_every_worker_is_given_up_and_the_search_goes_on():
-    executor = ProcessExecutor(make_deadly_kernel, workers=2)
+    executor = ProcessExecutor(partial(kernel_of, Deadly), workers=2)
     search = make_search(executor)
     search.run(lambda status: status.batches >= 2)
     executor.close()
@@ -108,48 +171,126 @@ def test_a_task_that_kills_every_worker_is_given_up_and_the_search_goes_on():
     assert search.status.cells > 5
 
 
-class Broken(Field):
-    def step(self, action: int) -> Step:
-        raise RuntimeError("the simulator is on fire")
-
-
-def make_broken_kernel():
-    return PythonKernel(World(Broken(), FunctionCells(position)), RandomRepeat(0.5))
-
-
 class Doomed(Field):
     def restore(self, snapshot: bytes) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def make_doomed_kernel():
-    return PythonKernel(World(Doomed(), FunctionCells(position)), RandomRepeat(0.5))
+        die()
 
 
 def test_a_search_in_which_everything_crashes_ends_with_an_error():
-    executor = ProcessExecutor(make_doomed_kernel, workers=2)
-    search = Search(world=make_world(), selection=make_selection(), executor=executor, batch_size=3)
+    executor = ProcessExecutor(partial(kernel_of, Doomed), workers=2)
+    search = make_search(executor, batch_size=3)
     with pytest.raises(WorkerError, match="every exploration of a batch of 3 crashed"):
         search.run(lambda status: False)
     executor.close()
 
 
+class Broken(Field):
+    def step(self, action: int) -> Step:
+        raise RuntimeError("the simulator is on fire")
+
+
 def test_an_exception_in_a_worker_reaches_the_user():
-    executor = ProcessExecutor(make_broken_kernel, workers=1)
+    executor = ProcessExecutor(partial(kernel_of, Broken), workers=1)
     with pytest.raises(WorkerError, match="the simulator is on fire"):
         make_search(executor).run(lambda status: False)
     executor.close()
 
 
-def test_no_workers_are_refused():
-    with pytest.raises(ConfigError, match="at least 1 worker, got 0"):
-        ProcessExecutor(make_kernel, workers=0)
+# ---- workers that do not begin, or not alike --------------------------------------------------------------
 
 
-def test_closing_stops_the_workers():
-    executor = ProcessExecutor(make_kernel, workers=2)
-    ids = executor.process_ids
+class Stillborn(Field):
+    def __init__(self) -> None:
+        die()
+
+
+class Unwilling(Field):
+    def __init__(self) -> None:
+        raise RuntimeError("no licence for this simulator")
+
+
+class Endless(Field):
+    def __init__(self) -> None:
+        time.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (Stillborn, "a worker process died while it made its environment"),
+        (Unwilling, "no licence for this simulator"),
+        (Endless, r"expected a worker process to make its environment within 0\.5 s, got none"),
+    ],
+)
+def test_an_environment_that_cannot_be_made_is_told(kind, message):
+    with pytest.raises(WorkerError, match=message):
+        ProcessExecutor(partial(kernel_of, kind), workers=1, timeout_seconds=0.5)
+
+
+class Elsewhere(Field):
+    """Begins in another state in every process."""
+
+    def reset(self) -> None:
+        super().reset()
+        self.x = os.getpid() % 12
+        self.y = os.getpid() // 12 % 12
+
+
+def test_workers_that_begin_in_different_states_are_refused():
+    with pytest.raises(
+        EnvironmentContractError, match="expected the same initial state in all worker processes"
+    ):
+        ProcessExecutor(partial(kernel_of, Elsewhere), workers=2)
+
+
+def test_a_worker_that_replaces_another_must_begin_in_the_same_state():
+    executor = ProcessExecutor(partial(kernel_of, Elsewhere), workers=1)
+    search = make_search(executor, batch_size=3)
+    os.kill(executor.process_ids[0], signal.SIGKILL)
+    with (
+        contextlib.closing(executor),
+        pytest.raises(
+            EnvironmentContractError, match="expected the same initial state in all worker processes"
+        ),
+    ):
+        search.run(lambda status: False)
+
+
+def test_what_cannot_be_pickled_cannot_be_spawned_and_what_to_do_is_said():
+    with pytest.raises(
+        WorkerError, match=r"expected a problem that can be pickled.*at the top level of a module"
+    ):
+        ProcessExecutor(lambda: make_kernel(), workers=1, start_method="spawn")
+
+
+# ---- workers that hang ------------------------------------------------------------------------------------
+
+
+class Hanging(Field):
+    """Hangs once at a certain spot: whoever comes first leaves a note for the others."""
+
+    def step(self, action: int) -> Step:
+        step = super().step(action)
+        if (self.x, self.y) == (2, 1):
+            with contextlib.suppress(FileExistsError), open("hanged", "x"):
+                time.sleep(60)
+        return step
+
+
+def test_a_worker_that_hangs_is_mentioned_then_replaced_and_nothing_changes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    real_wait = _processes.wait
+    monkeypatch.setattr(_processes, "wait", lambda pipes, timeout: real_wait(pipes, 0.05))
+    heard = []
+    executor = ProcessExecutor(partial(kernel_of, Hanging), workers=2, timeout_seconds=1.0, warn=heard.append)
+    search = make_search(executor, batch_size=4)  # so few that each is sent alone
+    search.run(lambda status: status.batches >= BATCHES)
     executor.close()
-    for number in ids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(number, 0)
+    assert (tmp_path / "hanged").exists()
+    mentioned, replaced = heard
+    assert "has not answered for" in mentioned
+    assert "and is replaced after" in mentioned
+    assert "did not answer for" in replaced
+    assert executor.replaced_workers == 1
+    assert executor.crashed_tasks == 0
+    assert saved(search, tmp_path / "run") == reference(tmp_path / "reference", batch_size=4)

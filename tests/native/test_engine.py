@@ -16,12 +16,13 @@ from goexplore import _native as native
 from goexplore._native import translation
 from goexplore._native.translation import TranslationError, use_translation
 from goexplore._native.translator import translate
-from goexplore.certification import LockStep, Play, every_room_first, plays
-from goexplore.envs import AtariEnv, NativeAtariEnv, Place, Step, action_numbers, read_rom
+from goexplore.engines import LockStep, Play, every_room_first, plays
+from goexplore.envs import NOWHERE, AtariEnv, Location, NativeAtariEnv, Step, action_numbers, read_rom
 from goexplore.envs._palette import NTSC_GREY
 from goexplore.errors import ConfigError, EngineError, SnapshotError
+from goexplore.games import facts
 from goexplore.random import SplitMix64
-from tests.worlds import findings, offer, planted
+from tests.fields import candidate, result, rooted
 
 pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 
@@ -63,14 +64,14 @@ def test_a_game_begins_as_on_ale_py(game):
     env, reference = NativeAtariEnv(game=game), AtariEnv(game=game)
     play(env, some_actions(env.action_count, 30))
     env.reset()
-    assert env.memory_of(env.snapshot()) == reference._ale.getRAM().tobytes()
+    assert env.memory() == env.native_memory(env.snapshot()) == reference._ale.getRAM().tobytes()
     assert (env.observation() == reference.observation()).all()
     assert env._machine.lives == reference._ale.lives()
 
 
 @pytest.mark.parametrize("game", ALL_GAMES)
 def test_random_play_is_the_same_frame_by_frame(game):
-    both, game_frames = LockStep(game), 0
+    both, game_frames = LockStep(game, facts(game)), 0
     for play in plays([], b"", seed=1):
         compared = both.compare(play)
         assert compared.difference is None
@@ -81,7 +82,7 @@ def test_random_play_is_the_same_frame_by_frame(game):
 
 @pytest.mark.parametrize(("game", "training_frames"), [("freeway", 2048), ("private_eye", 2698)])
 def test_a_game_that_takes_a_certain_time_ends_as_on_ale_py(game, training_frames):
-    compared = LockStep(game).compare(Play(actions=b"", tail=3000, seed=1))
+    compared = LockStep(game, facts(game)).compare(Play(actions=b"", tail=3000, seed=1))
     assert compared.difference is None
     assert compared.game_frames == 4 * training_frames
 
@@ -94,13 +95,13 @@ def test_game_frames_played_in_one_go_lead_where_ale_py_gets_one_by_one():
     for _ in range(4):
         env.reset()
         reference.reset()
-        step = Step(0.0, ended=False)
+        step = Step(0.0)
         while not step.ended:
             burst = bytes(np.repeat(random.below(env.action_count, 3), 5).astype(np.uint8))
             before = env.snapshot()
             step, expected = env.play(burst), reference.play(burst)
             assert step == expected
-            assert env.memory_of(env.snapshot()) == reference.memory()
+            assert env.memory() == env.native_memory(env.snapshot()) == reference.memory()
             assert (env.observation() == reference.observation()).all()
         env.restore(before)
         ended_within = ended_within or env.play(burst[:-1]).ended
@@ -112,7 +113,7 @@ def test_what_is_played_in_one_go_ends_where_a_life_does():
         kind(game="montezuma_revenge", episode_end="life-loss") for kind in (NativeAtariEnv, AtariEnv)
     )
     off_the_ledge = bytes([3] * 15) + bytes(100)
-    assert env.play(off_the_ledge) == reference.play(off_the_ledge) == Step(0.0, ended=True)
+    assert env.play(off_the_ledge) == reference.play(off_the_ledge) == Step(0.0, terminated=True)
     assert env.lives() == reference.lives() == 5
     assert (env.observation() == reference.observation()).all()
 
@@ -122,7 +123,7 @@ def test_machines_that_play_together_play_as_alone():
     bursts = [bytes(4), bytes([3] * 4), b"", bytes([1, 3, 3])]
     for _ in range(20):
         steps = NativeAtariEnv.play_each(together, bursts[1:])
-        assert steps[1] == Step(0.0, ended=False)
+        assert steps[1] == Step(0.0)
     for env, burst in zip(together, bursts[1:], strict=True):
         alone.reset()
         for _ in range(20):
@@ -160,33 +161,35 @@ def test_machines_are_not_let_play_what_does_not_exist(machines, actions, frame_
 
 
 def test_every_room_is_played_to_before_any_room_is_played_to_twice():
-    archive = planted()
-    offers = [
-        offer(b"near", offset=2, place=Place(0, 1)),
-        offer(b"far", offset=9, place=Place(0, 1)),
-        offer(b"deep", offset=3, place=Place(1, 1)),
+    archive = rooted()
+    candidates = [
+        candidate(b"near", offset=2, location=Location(0, 1)),
+        candidate(b"far", offset=9, location=Location(0, 1)),
+        candidate(b"deep", offset=3, location=Location(1, 1)),
     ]
-    for number, each in enumerate(offers):
-        found = findings(each, actions=bytes([number]) * each.offset)
+    for number, each in enumerate(candidates):
+        found = result(each, actions=bytes([number]) * each.offset)
         archive.update([archive[0]], [found], game_frame=number)
     assert every_room_first([archive]) == [bytes([1]) * 9, bytes([2]) * 3, bytes([0]) * 2]
 
 
 def test_one_play_in_a_hundred_is_random_and_the_others_take_the_trajectories_in_turn():
-    archive = planted()
+    archive = rooted()
     for number in range(3):
-        found = findings(offer(b"%d" % number, offset=3 - number, place=Place(0, number)), actions=b"\2" * 3)
+        found = result(
+            candidate(b"%d" % number, offset=3 - number, location=Location(0, number)), actions=b"\2" * 3
+        )
         archive.update([archive[0]], [found], game_frame=number)
     lengths = [len(play.actions) for play in itertools.islice(plays([archive], bytes(18), seed=0), 202)]
     assert lengths == [0, *([3, 2, 1] * 33), 0, *([3, 2, 1] * 33), 0, 3]
 
 
 def test_where_the_engine_stops_is_a_difference_too():
-    both = LockStep("pitfall")
+    both = LockStep("pitfall", facts("pitfall"))
 
     class Stopping:
         def __getattr__(self, name):
-            return getattr(LockStep("pitfall")._machine, name)
+            return getattr(LockStep("pitfall", facts("pitfall"))._machine, name)
 
         def frame(self, action, drawing):
             raise RuntimeError("a frame that does not end in time")
@@ -213,7 +216,7 @@ def test_a_difference_is_told():
             self._frames += 1
             return self._machine.frame(action, drawing) + (self._frames == 42)
 
-    both = LockStep("pitfall")
+    both = LockStep("pitfall", facts("pitfall"))
     both._machine = Generous(both._machine)
     compared = both.compare(next(plays([], b"", seed=1)))
     assert compared.game_frames == 41
@@ -224,18 +227,16 @@ def test_a_difference_is_told():
     ("game", "episode_end"),
     [("montezuma_revenge", "life-loss"), ("montezuma_revenge", "game-over"), ("pitfall", None)],
 )
-def test_rewards_places_and_ends_are_those_of_ale_py(game, episode_end):
-    envs = [
-        kind(game=game, episode_end=episode_end, frame_skip=6, full_action_set=True)
-        for kind in (NativeAtariEnv, AtariEnv)
-    ]
+def test_rewards_locations_and_ends_are_those_of_ale_py(game, episode_end):
+    settings = {"episode_end": episode_end, "frame_skip": 6, "full_action_set": True, "facts": facts(game)}
+    envs = [kind(game=game, **settings) for kind in (NativeAtariEnv, AtariEnv)]
     random, action = SplitMix64(1), 0
     for number in range(250):
         if number % 5 == 0:
             action = int(random.below(18, 1)[0])
         one, other = (env.step(action) for env in envs)
         assert one == other
-        assert envs[0].place() == envs[1].place()
+        assert envs[0].location() == envs[1].location() != NOWHERE
         if one.ended:
             break
     assert one.ended or game == "pitfall"
@@ -256,7 +257,7 @@ def test_a_score_counter_that_rolls_over_does_not_cost_points(monkeypatch):
         def play(self, action, frame_skip):
             return -999_900
 
-    env = NativeAtariEnv(game="montezuma_revenge")
+    env = NativeAtariEnv(game="montezuma_revenge", facts=facts("montezuma_revenge"))
     monkeypatch.setattr(env, "_machine", RolledOver())
     assert env.step(0).reward == 100.0
 
@@ -423,7 +424,7 @@ def assert_translated_is_interpreted(game, rom, translator):
 
 def test_a_translated_program_runs_as_the_interpreted_one(translator):
     played = assert_translated_is_interpreted("montezuma_revenge", program(), translator)
-    memories = [NativeAtariEnv.memory_of(state) for _, state, _ in played]
+    memories = [NativeAtariEnv.native_memory(state) for _, state, _ in played]
     assert len({memory[0x10] for memory in memories}) == 9  # directions of the joystick
     assert {memory[0x13] for memory in memories} == {0x05, 0x15, 0x25, 0x35}  # what each bank leaves there
     assert len({screen for _, _, screen in played}) == 4

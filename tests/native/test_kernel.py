@@ -8,32 +8,41 @@ import pyarrow.parquet as pq
 import pytest
 
 from goexplore import _native as native
-from goexplore.archive import START, Archive, Entry, Scoreboard, Standing, write_archive
-from goexplore.build import MakeKernel, MakeNativeKernel, build_executor, build_selection, build_world
-from goexplore.config import DownscaledConfig
+from goexplore.archive import START, Archive, Entry, ScoreIndex, ScoreLength, write_archive
 from goexplore.errors import ConfigError, SnapshotError
 from goexplore.exploration import Search, SerialExecutor, Task, ThreadExecutor
-from goexplore.presets import preset
+from goexplore.problems import DownscaledConfig, find_problem
 from goexplore.random import SplitMix64, stream_state
-from goexplore.running import Limits, Silence, explore
+from goexplore.runs import Limits, run_search
 
 pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 
-MONTEZUMA = preset("montezuma")
+MONTEZUMA = find_problem("montezuma")
+MONTEZUMA_PIXELS = find_problem("montezuma-pixels")
+PITFALL = find_problem("pitfall")
 
 
-def with_settings(config, part, **settings):
-    return replace(config, **{part: replace(getattr(config, part), **settings)})
+def with_settings(problem, part, **settings):
+    return replace(problem, **{part: replace(getattr(problem, part), **settings)})
 
 
-def make_search(config, executor, engine):
+def on_native(problem):
+    return problem.with_engine("native")[0]
+
+
+def native_kernel(problem):
+    return on_native(problem).env.make_kernel(problem.cells, problem.exploration)()
+
+
+def make_search(problem, executor, seed=0):
+    cell_env = problem.make_cell_env()
     return Search(
-        world=build_world(config, engine),
-        selection=build_selection(config),
+        cell_env=cell_env,
+        selection=problem.make_selection(cell_env),
         executor=executor,
-        archive=Archive(reset_seen=config.selection.reset_seen),
-        batch_size=config.exploration.batch_size,
-        seed=config.seed,
+        archive=Archive(reset_seen=problem.selection.reset_seen),
+        batch_size=problem.exploration.batch_size,
+        seed=seed,
     )
 
 
@@ -41,53 +50,58 @@ def make_search(config, executor, engine):
 
 
 class Recording(SerialExecutor):
-    """Keeps all findings."""
+    """Keeps all results."""
 
     def __init__(self, make_kernel):
         super().__init__(make_kernel)
-        self.findings = []
+        self.results = []
 
-    def run(self, tasks, hear):
-        found = super().run(tasks, hear)
-        self.findings += found
-        return found
+    def run(self, tasks, on_result):
+        results = super().run(tasks, on_result)
+        self.results += results
+        return results
 
 
-def all_findings(config, make_kernel, engine):
-    executor = Recording(make_kernel(config))
-    search = make_search(with_settings(config, "exploration", batch_size=3), executor, engine)
+def all_results(problem, make_kernel):
+    executor = Recording(make_kernel)
+    search = make_search(with_settings(problem, "exploration", batch_size=3), executor)
     search.run(lambda status: status.batches >= 3)
     return [
-        found._replace(offers=tuple(offer._replace(snapshot=b"") for offer in found.offers))
-        for found in executor.findings
+        found._replace(candidates=tuple(each._replace(snapshot=b"") for each in found.candidates))
+        for found in executor.results
     ]
 
 
 @pytest.mark.parametrize(
-    "config",
+    "problem",
     [
         MONTEZUMA,
-        preset("montezuma-pixels"),
-        preset("pitfall"),
-        with_settings(preset("pitfall"), "cells", cell_width=2, cell_height=1),
-        with_settings(preset("montezuma-pixels"), "cells", width=40, height=30, levels=255),
+        MONTEZUMA_PIXELS,
+        PITFALL,
+        with_settings(PITFALL, "cells", cell_width=2, cell_height=1),
+        with_settings(MONTEZUMA_PIXELS, "cells", width=40, height=30, levels=255),
         with_settings(MONTEZUMA, "env", frame_skip=3, episode_end="game-over"),
         with_settings(MONTEZUMA, "env", full_action_set=True),
         with_settings(MONTEZUMA, "exploration", training_frames=7, repeat_probability=0.3),
     ],
     ids=["montezuma", "pixels", "pitfall", "small", "fine", "skip", "actions", "short"],
 )
-def test_every_task_finds_what_it_finds_on_ale_py(config):
-    findings = all_findings(config, MakeNativeKernel, "native")
-    assert findings == all_findings(config, MakeKernel, "ale")
-    assert len({found.actions for found in findings}) == 9
-    assert any(found.offers for found in findings[3:])
+def test_every_task_finds_what_it_finds_on_ale_py(problem):
+    results = all_results(on_native(problem), lambda: native_kernel(problem))
+    reference = problem.reference()
+    assert results == all_results(reference, reference.make_python_kernel)
+    assert len({found.actions for found in results}) == 9
+    assert any(found.candidates for found in results[3:])
 
 
-def initial_task(config, *, order=1, random_state=1):
-    world = build_world(config, "native")
+def initial_task(problem, *, order=1, random_state=1):
+    cell_env = on_native(problem).make_cell_env()
     start = Entry(
-        number=0, cell=world.reset(), standing=Standing(0.0, 0), branch=START, snapshot=world.snapshot()
+        number=0,
+        cell=cell_env.reset(),
+        score_length=ScoreLength(0.0, 0),
+        branch=START,
+        snapshot=cell_env.snapshot(),
     )
     return Task(order=order, start=start, random_state=random_state)
 
@@ -107,55 +121,67 @@ def parse(runs):
         yield from [action] * count
 
 
-def walk(config, actions):
-    """Yield cells and places on a way, by a kernel that is given each step as an exploration of its own."""
-    config = with_settings(config, "exploration", training_frames=1)
-    kernel, count = MakeNativeKernel(config)(), build_world(config).action_count
+def walk(problem, actions):
+    """Yield cells and locations on a way, by a kernel that is given each step as an exploration."""
+    problem = with_settings(problem, "exploration", training_frames=1)
+    kernel, count = native_kernel(problem), problem.env().action_count
     draws = {(SplitMix64(draw).word() >> 32) * count >> 32: draw for draw in range(1000)}
-    start = initial_task(config).start._replace(cell=b"")  # so that every cell is another one, and offered
+    start = initial_task(problem).start._replace(cell=b"")  # so that every cell is another one, and offered
     for action in actions:
-        (offer,) = kernel.run(Task(1, start, draws[action]), Scoreboard()).offers
-        start = start._replace(snapshot=offer.snapshot)
-        yield offer.cell, offer.place
+        (candidate,) = kernel.run(Task(1, start, draws[action]), ScoreIndex()).candidates
+        start = start._replace(snapshot=candidate.snapshot)
+        yield candidate.cell, candidate.location
 
 
 @pytest.mark.parametrize(
-    ("config", "way", "rooms"),
-    [(MONTEZUMA, DOWN_TWO_LADDERS, [1, 0, 4, 10]), (preset("pitfall"), UNDERGROUND, [0, 1, 253, 1])],
+    ("problem", "way", "rooms"),
+    [(MONTEZUMA, DOWN_TWO_LADDERS, [1, 0, 4, 10]), (PITFALL, UNDERGROUND, [0, 1, 253, 1])],
     ids=["montezuma", "pitfall"],
 )
-def test_cells_are_tracked_through_rooms_as_on_ale_py(config, way, rooms):
-    world, expected = build_world(config), []
-    world.reset()
+def test_cells_are_tracked_through_rooms_as_on_ale_py(problem, way, rooms):
+    cell_env, expected = problem.reference().make_cell_env(), []
+    cell_env.reset()
     for action in parse(way):
-        cell = world.step(action).cell
-        expected.append((cell, world.place()))
-    assert list(walk(config, parse(way))) == expected
-    assert [room for room, _ in itertools.groupby(place.room for _, place in expected)] == rooms
+        cell = cell_env.step(action).cell
+        expected.append((cell, cell_env.location()))
+    assert list(walk(problem, parse(way))) == expected
+    assert [room for room, _ in itertools.groupby(location.room for _, location in expected)] == rooms
 
 
 # BLAKE2b takes 128 bytes at a time.
 @pytest.mark.parametrize(("width", "height"), [(1, 1), (127, 1), (16, 8), (43, 3), (16, 16), (160, 210)])
 def test_known_cells_are_recognised_whatever_their_size(width, height):
-    config = replace(preset("montezuma-pixels"), cells=DownscaledConfig(width=width, height=height))
-    task, board = initial_task(config), Scoreboard()
-    board.add(task.start.cell, task.start.standing)
-    unknown = MakeNativeKernel(config)().run(task, board)
-    for offer in unknown.offers:
-        assert len(offer.cell) == width * height
-        board.add(offer.cell, offer.standing)
-    known = MakeNativeKernel(config)().run(task, board)
+    problem = replace(MONTEZUMA_PIXELS, cells=DownscaledConfig(width=width, height=height))
+    task, score_index = initial_task(problem), ScoreIndex()
+    score_index.add(task.start.cell, task.start.score_length)
+    unknown = native_kernel(problem).run(task, score_index)
+    for candidate in unknown.candidates:
+        assert len(candidate.cell) == width * height
+        score_index.add(candidate.cell, candidate.score_length)
+    known = native_kernel(problem).run(task, score_index)
     assert list(unknown.seen) == [0]
     assert list(known.seen) == list(range(len(unknown.seen_new) + 1))
-    assert known.seen_new == known.offers == ()
+    assert known.seen_new == known.candidates == ()
     assert known.actions == unknown.actions
 
 
+def test_the_end_of_an_episode_in_a_cell_does_not_make_the_cell_known():
+    """The index may come from a search that keeps ends, in which the reference kernel explores."""
+    task, score_index = initial_task(MONTEZUMA), ScoreIndex()
+    unknown = native_kernel(MONTEZUMA).run(task, score_index)
+    for cell in unknown.seen_new:
+        score_index.add(cell, ScoreLength(1e9, 0), ended=True)
+    assert native_kernel(MONTEZUMA).run(task, score_index) == unknown
+    assert unknown.seen_new
+
+
 def test_a_kernel_does_not_offer_again_what_an_earlier_task_of_the_batch_has_found_as_good():
-    kernel, board = MakeNativeKernel(MONTEZUMA)(), Scoreboard()
-    first, second, earlier = (kernel.run(initial_task(MONTEZUMA, order=order), board) for order in (3, 4, 2))
-    assert first.offers
-    assert second.offers == ()
+    kernel, score_index = native_kernel(MONTEZUMA), ScoreIndex()
+    first, second, earlier = (
+        kernel.run(initial_task(MONTEZUMA, order=order), score_index) for order in (3, 4, 2)
+    )
+    assert first.candidates
+    assert second.candidates == ()
     assert second.seen_new == first.seen_new
     assert earlier == first  # what comes first in the batch must be offered, whoever ran first
 
@@ -172,17 +198,17 @@ def test_a_kernel_does_not_offer_again_what_an_earlier_task_of_the_batch_has_fou
 )
 def test_bytes_that_are_no_snapshot_are_refused(damage):
     task = initial_task(MONTEZUMA)
-    kernel = MakeNativeKernel(MONTEZUMA)()
+    kernel = native_kernel(MONTEZUMA)
     bad = task._replace(start=task.start._replace(snapshot=damage(task.start.snapshot)))
     with pytest.raises(SnapshotError, match="expected a snapshot of the native engine"):
-        kernel.run(bad, Scoreboard())
-    assert kernel.run(task, Scoreboard()).training_frames > 0
+        kernel.run(bad, ScoreIndex())
+    assert kernel.run(task, ScoreIndex()).training_frames > 0
 
 
 # ---- whole searches ---------------------------------------------------------------------------------------
 
 GAME_FRAMES = 40_000
-CONFIG = with_settings(preset("montezuma-2021"), "exploration", batch_size=20)
+PROBLEM = with_settings(find_problem("montezuma-2021"), "exploration", batch_size=20)
 
 
 def saved(search, folder):
@@ -192,35 +218,37 @@ def saved(search, folder):
     return pq.read_table(archive).drop_columns(["snapshot"]), segments.read_bytes()
 
 
-def searched(executor, engine, folder):
-    search = make_search(CONFIG, executor, engine)
+def searched(problem, executor, folder, *, seed=0, game_frames=GAME_FRAMES):
+    search = make_search(problem, executor, seed)
     with contextlib.closing(executor):
-        search.run(lambda status: status.game_frames >= GAME_FRAMES)
+        search.run(lambda status: status.game_frames >= game_frames)
     return saved(search, folder)
 
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
     """What a search on ale-py finds."""
-    return searched(build_executor(CONFIG, 2, "ale"), "ale", tmp_path_factory.mktemp("reference") / "run")
+    problem = PROBLEM.reference()
+    return searched(problem, problem.make_executor(2), tmp_path_factory.mktemp("reference") / "run")
 
 
 @pytest.mark.parametrize("workers", [None, 1, 2, 3])
 def test_the_archive_depends_neither_on_the_engine_nor_on_the_threads(workers, reference, tmp_path):
-    executor = build_executor(CONFIG, workers, "native")
+    problem = on_native(PROBLEM)
+    executor = problem.make_executor(workers)
     assert isinstance(executor, SerialExecutor if workers is None else ThreadExecutor)
-    assert searched(executor, "native", tmp_path / "run") == reference
+    assert searched(problem, executor, tmp_path / "run") == reference
 
 
 def test_another_seed_finds_something_else(reference, tmp_path):
-    search = make_search(replace(CONFIG, seed=1), build_executor(CONFIG, None, "native"), "native")
-    search.run(lambda status: status.game_frames >= GAME_FRAMES)
-    assert saved(search, tmp_path / "run") != reference
+    problem = on_native(PROBLEM)
+    assert searched(problem, problem.make_executor(None), tmp_path / "run", seed=1) != reference
 
 
 def test_a_batch_that_was_interrupted_can_be_run_again(reference, tmp_path):
-    executor = build_executor(CONFIG, 2, "native")
-    search = make_search(CONFIG, executor, "native")
+    problem = on_native(PROBLEM)
+    executor = problem.make_executor(2)
+    search = make_search(problem, executor)
     explorations = interrupts = 0
 
     def interrupt(search):
@@ -238,6 +266,16 @@ def test_a_batch_that_was_interrupted_can_be_run_again(reference, tmp_path):
     assert saved(search, tmp_path / "run") == reference
 
 
+def test_where_ends_are_kept_both_engines_find_the_same_too(tmp_path):
+    problem = with_settings(PROBLEM, "exploration", ends="keep")
+    tables = [
+        searched(each, each.make_executor(2), tmp_path / each.env.engine, game_frames=15_000)
+        for each in (on_native(problem), problem.reference())
+    ]
+    assert tables[0] == tables[1]
+    assert "terminated" in tables[0][0]["end"].to_pylist()
+
+
 # ---- threads ----------------------------------------------------------------------------------------------
 
 
@@ -245,13 +283,13 @@ class Broken:
     """A kernel that fails at its third task."""
 
     def __init__(self):
-        self._kernel, self._tasks = MakeNativeKernel(MONTEZUMA)(), 0
+        self._kernel, self._tasks = native_kernel(MONTEZUMA), 0
 
-    def run(self, task, board):
+    def run(self, task, score_index):
         self._tasks += 1
         if self._tasks == 3:
             raise RuntimeError("the simulator is on fire")
-        return self._kernel.run(task, board)
+        return self._kernel.run(task, score_index)
 
     def close(self):
         pass
@@ -264,32 +302,32 @@ def some_tasks(count):
 
 def test_an_exception_in_a_thread_reaches_the_caller_and_the_next_batch_runs():
     with contextlib.closing(ThreadExecutor(Broken, workers=2)) as executor:
-        executor.start(Scoreboard())
+        executor.start(ScoreIndex())
         with pytest.raises(RuntimeError, match="the simulator is on fire"):
             executor.run(some_tasks(20), lambda found: None)
         heard = []
-        findings = executor.run(some_tasks(2), heard.append)
-    assert len(findings) == 2
-    assert sorted(map(id, heard)) == sorted(map(id, findings))
+        results = executor.run(some_tasks(2), heard.append)
+    assert len(results) == 2
+    assert sorted(map(id, heard)) == sorted(map(id, results))
 
 
-def test_findings_come_in_the_order_of_the_tasks():
-    with contextlib.closing(build_executor(MONTEZUMA, 3, "native")) as executor:
-        executor.start(Scoreboard())
-        findings = executor.run(some_tasks(30), lambda found: None)
-    kernel = MakeNativeKernel(MONTEZUMA)()
-    alone = [kernel.run(task, Scoreboard()) for task in some_tasks(30)]
-    assert [found.actions for found in findings] == [found.actions for found in alone]
+def test_results_come_in_the_order_of_the_tasks():
+    with contextlib.closing(on_native(MONTEZUMA).make_executor(3)) as executor:
+        executor.start(ScoreIndex())
+        results = executor.run(some_tasks(30), lambda found: None)
+    kernel = native_kernel(MONTEZUMA)
+    alone = [kernel.run(task, ScoreIndex()) for task in some_tasks(30)]
+    assert [found.actions for found in results] == [found.actions for found in alone]
 
 
 def test_no_workers_are_refused():
-    with pytest.raises(ConfigError, match="at least 1 worker, got 0"):
-        ThreadExecutor(MakeNativeKernel(MONTEZUMA), workers=0)
+    with pytest.raises(ConfigError, match="expected `workers` to be 1 or more, got 0"):
+        ThreadExecutor(lambda: native_kernel(MONTEZUMA), workers=0)
 
 
 def test_settings_beyond_the_engines_limits_are_refused():
     with pytest.raises(ValueError, match="expected known cells of a size that fits the screen"):
-        MakeNativeKernel(replace(preset("montezuma-pixels"), cells=DownscaledConfig(width=161)))()
+        native_kernel(replace(MONTEZUMA_PIXELS, cells=DownscaledConfig(width=161)))
 
 
 # ---- where the engine stops -------------------------------------------------------------------------------
@@ -301,11 +339,14 @@ HUNDRED_FRAMES = bytes.fromhex(
 )
 
 
-class Listener(Silence):
+class Listener:
     def __init__(self):
         self.lines = []
 
-    def say(self, line):
+    def progress(self, progress):
+        pass
+
+    def log(self, line):
         self.lines.append(line)
 
 
@@ -314,18 +355,18 @@ def test_an_exploration_ends_where_the_engine_cannot_go_on(tmp_path, monkeypatch
     rom = HUNDRED_FRAMES.ljust(4092, b"\0") + b"\x00\xf0\x00\xf0"
     cartridge = native.atari.Cartridge(rom, "pitfall")
     monkeypatch.setattr("goexplore.envs._native_atari._load", lambda name: (cartridge, None))
-    config = preset("pitfall-pixels")
-    found = MakeNativeKernel(config)().run(initial_task(config), Scoreboard())
+    problem = find_problem("pitfall-pixels")
+    found = native_kernel(problem).run(initial_task(problem), ScoreIndex())
     assert found.stopped == "an instruction that stops the processor or is not emulated"
     assert found.training_frames == len(found.actions) + 1 == 8  # 100 game frames, without the 69 of booting
     listener = Listener()
-    outcome = explore(
-        with_settings(config, "exploration", batch_size=2),
+    outcome = run_search(
+        with_settings(problem, "exploration", batch_size=2),
         run_dir=tmp_path / "run",
         limits=Limits(game_frames=100),
         engine="native",
         reporter=listener,
     )
-    assert outcome.run.read_checkpoint().status.game_frames >= 100
+    assert outcome.run.last_checkpoint().status.game_frames >= 100
     (warning,) = [line for line in listener.lines if "explorations ended" in line][:1]
     assert "where the native engine could not go on, the last at an instruction that stops" in warning

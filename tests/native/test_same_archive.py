@@ -10,11 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from goexplore import _native as native
-from goexplore.config import AtariConfig
-from goexplore.engines import CERTIFIED
 from goexplore.envs import gymnasium_id
-from goexplore.presets import PRESETS, preset
-from goexplore.running import Limits, explore
+from goexplore.games import AtariGame, certificate
+from goexplore.problems import family, find_problem, problem_names
+from goexplore.runs import Limits, run_search
 
 pytestmark = [
     pytest.mark.slow,
@@ -22,19 +21,19 @@ pytestmark = [
 ]
 
 GAME_FRAMES = int(os.environ.get("GOEXPLORE_SAME_GAME_FRAMES", "200000"))
+PRESETS = [find_problem(name) for name in problem_names() if family(name) is None]
 ATARI = [
-    *(name for name, config in PRESETS.items() if isinstance(config.env, AtariConfig)),
-    *(gymnasium_id(rom) for rom in CERTIFIED),
+    *(problem.name for problem in PRESETS if isinstance(problem.env, AtariGame)),
+    *(gymnasium_id(rom) for rom in (native.atari.GAMES if native.atari else ()) if certificate(rom)),
 ]
 SEEDS = int(os.environ.get("GOEXPLORE_SAME_SEEDS", "1"))
 
 
-def explored(config, engine, folder):
+def explored(problem, seed, engine, folder):
     """Return all that is written of an archive but the snapshots, which are each engine's own."""
-    outcome = explore(
-        config, run_dir=folder, limits=Limits(game_frames=GAME_FRAMES), workers=2, engine=engine
-    )
-    checkpoint = outcome.run.read_checkpoint()
+    limits = Limits(game_frames=GAME_FRAMES)
+    outcome = run_search(problem, run_dir=folder, limits=limits, seed=seed, workers=2, engine=engine)
+    checkpoint = outcome.run.last_checkpoint()
     assert checkpoint.status.game_frames >= GAME_FRAMES
     archive = pq.read_table(checkpoint.folder / "archive.parquet")
     return archive.drop_columns(["snapshot"]), (checkpoint.folder / "segments.parquet").read_bytes()
@@ -43,9 +42,9 @@ def explored(config, engine, folder):
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("name", ATARI)
 def test_both_engines_find_the_same_archive(name, seed, tmp_path):
-    settings = preset(name)
-    exploration = settings.exploration
+    problem = find_problem(name)
     # An exploration has up to 400 game frames: 25 batches or more, since the first begins at one cell alone.
-    batch_size = min(exploration.batch_size, GAME_FRAMES // 10_000)
-    config = replace(settings, seed=seed, exploration=replace(exploration, batch_size=batch_size))
-    assert explored(config, "native", tmp_path / "native") == explored(config, "ale", tmp_path / "ale")
+    batch_size = min(problem.exploration.batch_size, GAME_FRAMES // 10_000)
+    problem = replace(problem, exploration=replace(problem.exploration, batch_size=batch_size))
+    native, ale = (explored(problem, seed, engine, tmp_path / engine) for engine in ("native", "ale"))
+    assert native == ale

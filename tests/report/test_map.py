@@ -5,16 +5,16 @@ import pytest
 
 from goexplore.build import build_env
 from goexplore.demos import Source
-from goexplore.envs import Place, facts
+from goexplore.envs import Location, facts
 from goexplore.presets import preset
-from goexplore.report import COLOURINGS, Looking, draw_levels, draw_poster, has_map
+from goexplore.report import COLOURINGS, ArchiveView, draw_levels, draw_poster, has_map
 from goexplore.report._gallery import draw_tree, gallery
 from goexplore.report._map import _scale
 
 
 def look(run):
     source = Source.open(run)
-    return Looking(source.archive, source.config, source.engine)
+    return ArchiveView(source.archive, source.config, source.engine)
 
 
 def test_every_room_of_a_map_has_one_place():
@@ -33,13 +33,13 @@ def test_pitfall_begins_in_room_0_whatever_the_cells():
     env = build_env(preset("pitfall").env)
     env.reset()
     env.step(0)
-    assert env.place() == Place(0, 0)
+    assert env.location() == Location(0, 0)
 
 
 def test_rooms_that_were_found_show_a_real_picture_and_their_cells(montezuma):
-    looking = look(montezuma)
-    (level,) = draw_levels(looking, COLOURINGS)
-    found = {place.room for place in looking.places}
+    view = look(montezuma)
+    (level,) = draw_levels(view, COLOURINGS)
+    found = {location.room for location in view.locations}
     assert level.rooms == len(found) > 0
     height, width = level.pixels.shape[:2]
     assert (height, width) == (4 * 162 - 2, 9 * 162 - 2)
@@ -54,21 +54,21 @@ def test_rooms_that_were_found_show_a_real_picture_and_their_cells(montezuma):
 
 
 def test_a_cell_covers_the_pixels_that_it_stands_for(montezuma):
-    looking = look(montezuma)
-    spots = [spot for spot in looking.spots if spot.place.room == 1]
+    view = look(montezuma)
+    spots = [spot for spot in view.spots if spot.location.room == 1]
     assert {(spot.bottom - spot.top, spot.right - spot.left) for spot in spots} == {(16, 8)}
-    (first,) = (spot for spot, entries in looking.spots.items() if 0 in entries)
+    (first,) = (spot for spot, entries in view.spots.items() if 0 in entries)
     assert first.left <= 77 <= first.right  # the game begins in the middle of the screen
-    assert sum(len(entries) for entries in looking.spots.values()) == len(looking.archive)
+    assert sum(len(entries) for entries in view.spots.values()) == len(view.archive)
 
 
 def test_colours_follow_the_archive(montezuma):
-    looking = look(montezuma)
-    seen = looking.spot_values("seen")
-    assert sum(seen.values()) == looking.archive.values("times_seen").sum()
-    assert max(looking.spot_values("score").values()) == looking.archive.values("score").max()
-    assert min(looking.spot_values("found").values()) == 0
-    assert sum(looking.spot_values("probability").values()) == pytest.approx(1)
+    view = look(montezuma)
+    seen = view.spot_values("seen")
+    assert sum(seen.values()) == view.archive.values("times_seen").sum()
+    assert max(view.spot_values("score").values()) == view.archive.values("score").max()
+    assert min(view.spot_values("found").values()) == 0
+    assert sum(view.spot_values("probability").values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])
@@ -87,12 +87,12 @@ def test_pitfall_is_a_strip_of_255_rooms(pitfall):
 
 
 def test_without_positions_whole_rooms_are_coloured(pitfall_pixels):
-    looking = look(pitfall_pixels)
-    (level,) = draw_levels(looking, ["seen"])
+    view = look(pitfall_pixels)
+    (level,) = draw_levels(view, ["seen"])
     covered = level.layers["seen"].pixels[..., 3] > 0
     top, left = 7 * 162, 8 * 162  # room 0, where the game begins, is in the middle
     assert covered[top : top + 159, left : left + 159].all()
-    assert level.rooms == len({place.room for place in looking.places})
+    assert level.rooms == len({location.room for location in view.locations})
 
 
 def test_a_poster_has_the_shape_of_the_game(montezuma):
@@ -103,10 +103,10 @@ def test_a_poster_has_the_shape_of_the_game(montezuma):
 
 
 def test_a_game_without_a_map_has_a_gallery_and_a_tree(freeway):
-    looking = look(freeway)
-    assert not has_map(looking)
-    shown = gallery(looking)
+    view = look(freeway)
+    assert not has_map(view)
+    shown = gallery(view)
     assert 1 < len(shown) <= 60
     assert [each.entry for each in shown] == sorted({each.entry for each in shown})
     assert all(each.picture.shape == (210, 160, 3) for each in shown)
-    assert draw_tree(looking.archive).startswith("<svg viewBox=")
+    assert draw_tree(view.archive).startswith("<svg viewBox=")

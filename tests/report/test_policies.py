@@ -12,7 +12,7 @@ from goexplore.cli import main
 from goexplore.evaluation import EvaluationConfig, PolicyPlayer, evaluate, read_episodes
 from goexplore.report import write_report
 from goexplore.report._paper import paper_policies
-from goexplore.robustify import TrainingDirectory, TrainingLimits, robustify
+from goexplore.training import TrainingDirectory, TrainingLimits, robustify
 
 from ..robustify.test_session import FRAMES, SMALL, train
 

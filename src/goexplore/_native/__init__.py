@@ -1,19 +1,81 @@
 """The compiled parts. Each has a reference in Python that gives the same bytes and runs in its place."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from goexplore._native.version import build_version
+from goexplore.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class AtariModule(Protocol):
+    """What _atari.pyi declares: modules have no types of their own that could be optional."""
+
+    VERSION: str
+    GAMES: tuple[str, ...]
+    Cartridge: type[_atari.Cartridge]
+    Machine: type[_atari.Machine]
+    Explorer: type[_atari.Explorer]
+
+    def play_each(
+        self, machines: tuple[_atari.Machine, ...], actions: tuple[bytes, ...], frame_skip: int, /
+    ) -> list[int | None]:
+        """Let each machine play its training frames; return rewards, None where one could not go on."""
+        ...
+
+
+class CellsModule(Protocol):
+    """What _cells.pyi declares."""
+
+    Downscaler: type[_cells.Downscaler]
+
+    def find_character(
+        self, screen: NDArray[np.uint8], top: int, colour: int, /
+    ) -> tuple[int, int, bool] | None:
+        """Return x, y and whether no two pixels of a colour touch, or None where there is none."""
+        ...
+
+
+atari: AtariModule | None = None
+"""The Atari engine; None where there is none that can be used."""
+
+cells: CellsModule | None = None
+"""Cells from screens; None where there are none that can be used."""
 
 missing_because = "it was not compiled when goexplore was installed"
 """Why there are no compiled parts, where there are none."""
 
+_builds: set[str | None] = set()
+
 try:
     from goexplore._native import _atari, _cells
 except ImportError as error:
-    _atari = _cells = None  # type: ignore[assignment]
     if not isinstance(error, ModuleNotFoundError) and "cannot import name" not in str(error):
         missing_because = f"it cannot be loaded: {error}"
+else:
+    atari, cells = _atari, _cells
+    _builds = {getattr(module, "BUILD_VERSION", None) for module in (_atari, _cells)}
 
-cells: Any = _cells
-"""Cells from screens; None where nothing was compiled."""
 
-atari: Any = _atari
-"""The Atari engine; None where nothing was compiled."""
+def is_outdated() -> bool:
+    """Return whether any source of the compiled parts has changed since they were compiled."""
+    return bool(_builds - {build_version()})
+
+
+if is_outdated():  # they may do anything but what the references do
+    atari = cells = None
+    missing_because = "its sources changed since it was compiled"
+
+
+def require_atari(instead: str = "set `engine` to ale") -> AtariModule:
+    """Return the Atari engine; raise ConfigError where there is none, and say what can be done instead."""
+    if atari is None:
+        raise ConfigError(
+            f"expected the native engine, got an installation without one ({missing_because}): install a C "
+            f"compiler and Python's headers and reinstall goexplore, or {instead}"
+        )
+    return atari

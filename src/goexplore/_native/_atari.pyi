@@ -1,15 +1,23 @@
-from typing import Any
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+BUILD_VERSION: str
 VERSION: str
 GAMES: tuple[str, ...]
 
+# Entry's number or -1, cell, offset, score, length, snapshot, level, room.
+_Candidate: TypeAlias = tuple[int, bytes, int, float, int, bytes, int, int]
+
 class Cartridge:
-    def __init__(self, rom: bytes, name: str) -> None: ...
+    def __init__(self, rom: Buffer, name: str) -> None: ...
     @property
     def sliced(self) -> bool: ...
     @property
     def translated(self) -> bool: ...
-    def trace(self, actions: bytes, /) -> bytes: ...
+    def trace(self, actions: Buffer, /) -> bytes: ...
     def translate(self, address: int, /) -> None: ...
 
 class Machine:
@@ -18,13 +26,14 @@ class Machine:
     def play(self, actions: bytes, frame_skip: int, /) -> int: ...
     def frame(self, action: int, drawing: bool, /) -> int: ...
     def snapshot(self) -> bytes: ...
-    def restore(self, snapshot: bytes, /) -> None: ...
+    def restore(self, snapshot: Buffer, /) -> None: ...
     @property
     def ram(self) -> bytes: ...
     @property
     def lives(self) -> int: ...
     @property
     def over(self) -> bool: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 class Explorer:
     def __init__(
@@ -35,8 +44,8 @@ class Explorer:
         cell_width: int,
         cell_height: int,
         levels: int,
-        grey: Any,
-        actions: bytes,
+        grey: NDArray[np.int16],
+        actions: Buffer,
         frame_skip: int,
         training_frames: int,
         repeat: int,
@@ -49,14 +58,14 @@ class Explorer:
         self,
         order: int,
         stream: int,
-        snapshot: bytes,
-        cell: bytes,
+        snapshot: Buffer,
+        cell: Buffer,
         entry: int,
         score: float,
         length: int,
-        board: tuple[Any, Any, Any, Any],
+        board: tuple[Buffer, Buffer, Buffer, Buffer],
         /,
-    ) -> tuple[bytes, int, bytes, tuple[bytes, ...], tuple[tuple[Any, ...], ...], str | None]: ...
+    ) -> tuple[bytes, int, bytes, tuple[bytes, ...], tuple[_Candidate, ...], str | None]: ...
 
 def play_each(
     machines: tuple[Machine, ...], actions: tuple[bytes, ...], frame_skip: int, /

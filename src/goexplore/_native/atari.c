@@ -680,7 +680,8 @@ static int fill_module(PyObject *module)
     cartridge_type = (PyTypeObject *)PyType_FromSpec(&cartridge_spec);
     machine_type = (PyTypeObject *)PyType_FromSpec(&machine_spec);
     PyObject *explorer_type = PyType_FromSpec(&explorer_spec);
-    int failed = PyModule_AddStringConstant(module, "VERSION", ENGINE_VERSION) < 0 || games == NULL ||
+    int failed = PyModule_AddStringConstant(module, "VERSION", ENGINE_VERSION) < 0 ||
+                 PyModule_AddStringConstant(module, "BUILD_VERSION", BUILD_VERSION) < 0 || games == NULL ||
                  cartridge_type == NULL || machine_type == NULL || explorer_type == NULL ||
                  PyModule_AddObjectRef(module, "GAMES", games) < 0 ||
                  PyModule_AddObjectRef(module, "Cartridge", (PyObject *)cartridge_type) < 0 ||

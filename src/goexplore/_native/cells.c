@@ -142,9 +142,10 @@ static int fill_module(PyObject *module)
     PyObject *type = PyType_FromSpec(&downscaler_spec);
     if (type == NULL)
         return -1;
-    int failed = PyModule_AddObjectRef(module, "Downscaler", type);
+    int failed = PyModule_AddStringConstant(module, "BUILD_VERSION", BUILD_VERSION) < 0 ||
+                 PyModule_AddObjectRef(module, "Downscaler", type) < 0;
     Py_DECREF(type);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 static PyModuleDef_Slot module_slots[] = {

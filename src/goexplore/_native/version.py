@@ -1,6 +1,6 @@
-"""Names for how the engine plays, so that a certificate is of what was compared.
+"""Names for what was compiled and how it plays: a module is of the sources here, a certificate of one engine.
 
-setup.py runs this file by itself and compiles the name of all sources in.
+setup.py runs this file by itself and compiles the first two names in.
 """
 
 import hashlib
@@ -13,8 +13,13 @@ _NOT_THE_MACHINE = ("boot.h", "games.h")
 """How games are begun, which shows in how they start, and the list of them."""
 
 
+def build_version() -> str:
+    """Return a checksum of all that is compiled: whether the modules are of the sources that are here."""
+    return _checksum(_HERE.glob("**/*.[ch]"))
+
+
 def sources_version() -> str:
-    """Return a checksum of all sources: whether what was compiled is what is here."""
+    """Return a checksum of the engine's sources: what a translated ROM has to fit."""
     return _checksum((_HERE / "atari").glob("**/*.h"))
 
 
@@ -28,11 +33,11 @@ def game_version(rom: str, start: bytes) -> str:
     return _checksum([*machine, _HERE / "atari" / "games" / f"{rom}.h"], start)
 
 
-def _checksum(headers: Iterable[Path], start: bytes = b"") -> str:
+def _checksum(sources: Iterable[Path], start: bytes = b"") -> str:
     """Return a checksum of sources, without comments and white space, of the translator, and of a state."""
     digest = hashlib.sha256()
-    for header in sorted(headers):
-        code = re.sub(r"/\*.*?\*/|\s+", " ", header.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for source in sorted(sources):
+        code = re.sub(r"/\*.*?\*/|\s+", " ", source.read_text(encoding="utf-8"), flags=re.DOTALL)
         digest.update(" ".join(code.split()).encode() + b"\n")
     digest.update((_HERE / "translator.py").read_text(encoding="utf-8").encode())
     digest.update(start)

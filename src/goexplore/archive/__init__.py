@@ -1,9 +1,19 @@
 """The archive: entries, the tree of segments that holds their trajectories, and their storage."""
 
-from goexplore.archive._archive import Archive, Update
-from goexplore.archive._entries import AddStatus, Entry, Findings, Offer
-from goexplore.archive._scoreboard import NEVER, UNKNOWN, Changes, Scoreboard, Standing
-from goexplore.archive._segments import START, Branch, SegmentTree
+from goexplore.archive._archive import VALUES, Archive, Update
+from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
+from goexplore.archive._query import select
+from goexplore.archive._replays import Claim, Replay, plan_replays
+from goexplore.archive._score_index import NEVER, UNKNOWN, Changes, ScoreIndex, ScoreLength
+from goexplore.archive._segments import (
+    START,
+    Actions,
+    Branch,
+    SegmentTree,
+    action_bytes,
+    pack_actions,
+    unpack_actions,
+)
 from goexplore.archive._storage import ARCHIVE_FILE, SEGMENTS_FILE, read_archive, write_archive
 
 __all__ = [
@@ -12,17 +22,26 @@ __all__ = [
     "SEGMENTS_FILE",
     "START",
     "UNKNOWN",
+    "VALUES",
+    "Actions",
     "AddStatus",
     "Archive",
     "Branch",
+    "Candidate",
     "Changes",
+    "Claim",
     "Entry",
-    "Findings",
-    "Offer",
-    "Scoreboard",
+    "ExplorationResult",
+    "Replay",
+    "ScoreIndex",
+    "ScoreLength",
     "SegmentTree",
-    "Standing",
     "Update",
+    "action_bytes",
+    "pack_actions",
+    "plan_replays",
     "read_archive",
+    "select",
+    "unpack_actions",
     "write_archive",
 ]

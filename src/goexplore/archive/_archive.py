@@ -5,16 +5,32 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive._byte_store import ByteStore
-from goexplore.archive._entries import AddStatus, Entry, Findings, Offer
-from goexplore.archive._scoreboard import UNKNOWN, Scoreboard, Standing
-from goexplore.archive._segments import START, Branch, SegmentTree
-from goexplore.cells import CellKey
-from goexplore.envs import NOWHERE, Place
+from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
+from goexplore.archive._score_index import UNKNOWN, ScoreIndex, ScoreLength
+from goexplore.archive._segments import START, Actions, Branch, SegmentTree
+from goexplore.cells import CellKey, End
+from goexplore.envs import NOWHERE, Location
+
+VALUES = (
+    "score",
+    "length",
+    "level",
+    "room",
+    "times_seen",
+    "times_chosen",
+    "times_chosen_since_new",
+    "found_at_game_frame",
+    "end",
+    "segment",
+    "offset",
+)
+"""What `Archive.values` gives."""
 
 
 @dataclass(kw_only=True)
@@ -30,19 +46,27 @@ class Update:
 
 
 class Archive:
-    """All cells found so far. It changes by whole batches only, and entries only ever get better."""
+    """All cells found so far. It changes by whole batches only, and entries only ever get better.
 
-    def __init__(self, *, reset_seen: bool = False) -> None:
+    Where an episode ended and ends are kept, the cell has an *end entry* too (the follow-up's end-of-episode
+    cell): it counts for `best` and can become a demonstration, but nothing is explored from it.
+    """
+
+    def __init__(self, *, reset_seen: bool = False, action_bytes: int = 1) -> None:
         """`reset_seen`: whether an improved cell's count of visits starts again too.
 
-        The paper keeps it (section 2.1.5), its follow-up resets it.
+        The paper keeps it (section 2.1.5), its follow-up resets it. `action_bytes` is the size of one stored
+        action.
         """
-        self.board = Scoreboard()
-        self.segments = SegmentTree()
-        self.places: set[Place] = set()
-        """All places that an entry was ever at."""
+        self.score_index = ScoreIndex()
+        self.segments = SegmentTree(action_bytes=action_bytes)
+        self.locations: set[Location] = set()
+        """All locations that an entry was ever at."""
         self.best = 0
-        """The entry with the highest score, the shortest of these, the first of these."""
+        """The entry with the highest score, the shortest of these, the first of these.
+
+        Only results count where there are any: ends of episodes, and trajectories that have won something.
+        So with a cost per step the goal is the best, not the trajectory that has hardly begun."""
         self._reset_seen = reset_seen
         self._bytes = ByteStore()
         self._columns = {
@@ -56,19 +80,21 @@ class Archive:
             "times_chosen": array("i"),
             "times_chosen_since_new": array("i"),
             "found_at_game_frame": array("q"),
+            "end": array("B"),
         }
 
     def __len__(self) -> int:
-        return len(self.board)
+        return len(self.score_index)
 
     def __getitem__(self, number: int) -> Entry:
         column = self._columns
         return Entry(
             number=number,
             cell=self.cell(number),
-            standing=self.board.standing(number),
+            score_length=self.score_index.score_length(number),
             branch=Branch(column["segment"][number], column["offset"][number]),
             snapshot=self._bytes.get(column["snapshot"][number]),
+            end=End(column["end"][number]),
         )
 
     def __iter__(self) -> Iterator[Entry]:
@@ -79,9 +105,13 @@ class Archive:
         return self._bytes.get(self._columns["cell"][number])
 
     def values(self, name: str, entries: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.generic]:
-        """Return a copy of some entries' values: a counter, `score`, `length`, `level`, `room` ..."""
+        """Return a copy of some entries' values: a counter, `score`, `length`, `level`, `room`, `end` ..."""
+        if name not in VALUES:
+            near = get_close_matches(name, VALUES, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise KeyError(f"expected one of {', '.join(VALUES)}, got {name!r}.{hint}")
         if name in ("score", "length"):
-            column: array[float] | array[int] = self.board.columns()[name == "length"]
+            column: array[float] | array[int] = self.score_index.columns()[name == "length"]
         else:
             column = self._columns[name]
         return np.frombuffer(column, np.dtype(column.typecode))[entries].copy()
@@ -90,17 +120,28 @@ class Archive:
         """Set one counter of all entries."""
         self._columns[name] = array("i", values.tobytes())
 
-    def trajectory(self, number: int) -> bytes:
+    def has_ended(self, number: int) -> bool:
+        """Return whether an entry is the end of an episode, from which nothing is explored."""
+        return self._columns["end"][number] != End.NONE
+
+    @property
+    def best_is_a_result(self) -> bool:
+        """Whether the best entry is the end of an episode or has won something."""
+        return self._is_a_result(self.best)
+
+    def trajectory(self, number: int) -> Actions:
         """Return the actions from the initial state to an entry."""
         return self.segments.trajectory(self[number].branch)
 
-    def plant(self, cell: CellKey, snapshot: bytes, place: Place) -> Update:
+    def add_root(self, cell: CellKey, snapshot: bytes, location: Location) -> Update:
         """Begin with the initial state alone (paper section 2.1)."""
-        self.insert(cell, snapshot, Standing(0.0, 0), START, place, found_at=0)
+        self.insert(cell, snapshot, ScoreLength(0.0, 0), START, location, found_at=0)
         self._columns["times_seen"][0] = 1
         return Update(added=range(1), touched={0})
 
-    def update(self, batch: Sequence[Entry], findings: Sequence[Findings], *, game_frame: int) -> Update:
+    def update(
+        self, batch: Sequence[Entry], results: Sequence[ExplorationResult], *, game_frame: int
+    ) -> Update:
         """Take in what the explorations from `batch` found, in order.
 
         `batch` holds the entries as they were when they were chosen: new trajectories branch from those, not
@@ -113,9 +154,11 @@ class Archive:
             column["times_chosen"][start.number] += 1
             column["times_chosen_since_new"][start.number] += 1
             update.touched.add(start.number)
-        for start, found in zip(batch, findings, strict=True):
+        for start, found in zip(batch, results, strict=True):
             self._take_in(start, found, update, game_frame)
-            seen = [*found.seen, *map(self.board.find, found.seen_new)]
+            seen = [*found.seen, *map(self.score_index.find, found.seen_new)]
+            if found.ended_in is not None:
+                seen.append(self.score_index.find(found.ended_in, ended=True))
             for number in seen:
                 column["times_seen"][number] += 1
             update.touched.update(seen)
@@ -126,83 +169,104 @@ class Archive:
             column["segment"] = array("i", renumbered[self.values("segment")].tobytes())
         return update
 
-    def _take_in(self, start: Entry, found: Findings, update: Update, game_frame: int) -> None:
+    def _take_in(self, start: Entry, found: ExplorationResult, update: Update, game_frame: int) -> None:
         taken = []
-        for offer in found.offers:
-            number = offer.number if offer.number != UNKNOWN else self.board.find(offer.cell)
-            status = self._judge(number, offer)
+        for candidate in found.candidates:
+            number = candidate.number
+            if number == UNKNOWN:
+                number = self.score_index.find(candidate.cell, ended=candidate.end != End.NONE)
+            status = self._compare(number, candidate)
             if status is not AddStatus.REJECTED:
-                taken.append((offer, number, status))
+                taken.append((candidate, number, status))
         if not taken:
             return
-        segment = self.segments.add(start.branch, found.actions[: max(offer.offset for offer, _, _ in taken)])
-        for offer, number, status in taken:
-            branch = Branch(segment, offer.offset)
+        used = max(candidate.offset for candidate, _, _ in taken) * self.segments.action_bytes
+        segment = self.segments.add(start.branch, found.actions[:used])
+        for candidate, number, status in taken:
+            branch = Branch(segment, candidate.offset)
             if status is AddStatus.NEW:
                 number = self.insert(
-                    offer.cell, offer.snapshot, offer.standing, branch, offer.place, found_at=game_frame
+                    candidate.cell,
+                    candidate.snapshot,
+                    candidate.score_length,
+                    branch,
+                    candidate.location,
+                    found_at=game_frame,
+                    end=candidate.end,
                 )
                 update.added = range(update.added.start, number + 1)
             else:
-                self._improve(number, offer, branch)
+                self._improve(number, candidate, branch)
                 update.improved.add(number)
             update.touched.add(number)
         self._columns["times_chosen_since_new"][start.number] = 0
 
-    def _judge(self, number: int, offer: Offer) -> AddStatus:
+    def _compare(self, number: int, candidate: Candidate) -> AddStatus:
         if number == UNKNOWN:
             return AddStatus.NEW
-        better = offer.standing.beats(self.board.standing(number))
+        better = candidate.score_length.beats(self.score_index.score_length(number))
         return AddStatus.IMPROVED if better else AddStatus.REJECTED
 
     def insert(
         self,
         cell: CellKey,
         snapshot: bytes,
-        standing: Standing,
+        score_length: ScoreLength,
         branch: Branch,
-        place: Place,
+        location: Location,
         *,
         found_at: int,
+        end: End = End.NONE,
     ) -> int:
         """Add an entry for a cell that has none yet, with all counters at 0; return its number."""
-        number = self.board.add(cell, standing)
+        number = self.score_index.add(cell, score_length, ended=end != End.NONE)
         row = (
             self._bytes.put(cell),
             self._bytes.put(snapshot),
             branch.segment,
             branch.offset,
-            place.level,
-            place.room,
+            location.level,
+            location.room,
             0,
             0,
             0,
             found_at,
+            end,
         )
         for column, value in zip(self._columns.values(), row, strict=True):
             column.append(value)
         self.segments.hold(branch.segment)
-        self._note(number, place)
+        self._record(number, location)
         return number
 
-    def _improve(self, number: int, offer: Offer, branch: Branch) -> None:
+    def _improve(self, number: int, candidate: Candidate, branch: Branch) -> None:
         column = self._columns
-        self.board.improve(number, offer.standing)
+        self.score_index.improve(number, candidate.score_length)
         self._bytes.discard(column["snapshot"][number])
-        column["snapshot"][number] = self._bytes.put(offer.snapshot)
+        column["snapshot"][number] = self._bytes.put(candidate.snapshot)
         self.segments.hold(branch.segment)
         self.segments.release(column["segment"][number])
         column["segment"][number], column["offset"][number] = branch
-        column["level"][number], column["room"][number] = offer.place
+        column["level"][number], column["room"][number] = candidate.location
+        column["end"][number] = candidate.end
         column["times_chosen"][number] = 0
         column["times_chosen_since_new"][number] = 0
         if self._reset_seen:
             column["times_seen"][number] = 0
-        self._note(number, offer.place)
+        self._record(number, candidate.location)
 
-    def _note(self, number: int, place: Place) -> None:
-        if place != NOWHERE:
-            self.places.add(place)
-        standing, best = self.board.standing(number), self.board.standing(self.best)
-        if standing.beats(best) or (standing == best and number < self.best):
+    def _record(self, number: int, location: Location) -> None:
+        """Keep track of locations and of the best entry."""
+        if location != NOWHERE:
+            self.locations.add(location)
+        best = self.best
+        if self._is_a_result(number) == self._is_a_result(best):
+            mine, highest = self.score_index.score_length(number), self.score_index.score_length(best)
+            better = mine.beats(highest) or (mine == highest and number < best)
+        else:
+            better = self._is_a_result(number)
+        if better:
             self.best = number
+
+    def _is_a_result(self, number: int) -> bool:
+        return self.has_ended(number) or self.score_index.score_length(number).score > 0

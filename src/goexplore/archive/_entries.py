@@ -9,10 +9,10 @@ from array import array
 from enum import Enum, auto
 from typing import NamedTuple
 
-from goexplore.archive._scoreboard import Standing
+from goexplore.archive._score_index import ScoreLength
 from goexplore.archive._segments import Branch
-from goexplore.cells import CellKey
-from goexplore.envs import Place
+from goexplore.cells import CellKey, End
+from goexplore.envs import Location
 
 
 class Entry(NamedTuple):
@@ -20,14 +20,27 @@ class Entry(NamedTuple):
 
     number: int
     cell: CellKey
-    standing: Standing
+    score_length: ScoreLength
     """Score and length of the trajectory."""
     branch: Branch
     """The end of the trajectory in the tree of segments."""
     snapshot: bytes
+    """Empty where the episode ended: nothing is explored from there."""
+    end: End = End.NONE
+    """How the episode ended here, if it did."""
+
+    @property
+    def score(self) -> float:
+        """The search score of the trajectory."""
+        return self.score_length.score
+
+    @property
+    def length(self) -> int:
+        """Training frames of the trajectory."""
+        return self.score_length.length
 
 
-class Offer(NamedTuple):
+class Candidate(NamedTuple):
     """A visit to a cell that is new, or better than what is known, as far as the exploration can tell."""
 
     number: int
@@ -35,23 +48,27 @@ class Offer(NamedTuple):
     cell: CellKey
     offset: int
     """Actions of the exploration that led here."""
-    standing: Standing
+    score_length: ScoreLength
     snapshot: bytes
-    place: Place
+    location: Location
+    end: End = End.NONE
+    """How the episode ended with this visit, if it did."""
 
 
-class Findings(NamedTuple):
+class ExplorationResult(NamedTuple):
     """What one exploration brought back."""
 
     actions: bytes
-    """One byte per training frame that led to a cell; the one that ended the episode is not among them."""
+    """One or two bytes per training frame that led to a cell: see `pack_actions`."""
     training_frames: int
     """Training frames played, the one that ended the episode included."""
     seen: array[int]
     """Entries of the known cells that were passed through, once each."""
     seen_new: tuple[CellKey, ...]
     """Cells that were passed through and had no entry when the batch began, once each."""
-    offers: tuple[Offer, ...]
+    candidates: tuple[Candidate, ...]
+    ended_in: CellKey | None = None
+    """The cell of the end entry that the exploration came to, if it did."""
     stopped: str | None = None
     """What stopped the engine, where the exploration ended because it could not go on."""
 

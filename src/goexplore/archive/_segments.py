@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -10,6 +10,25 @@ from goexplore.archive._byte_store import ByteStore
 
 ROOT = 0
 """The segment of no actions at the initial state: where every trajectory begins."""
+
+
+Actions: TypeAlias = "bytes | tuple[int, ...]"
+"""A trajectory's actions, one per training frame: bytes where no action needs more."""
+
+
+def action_bytes(action_count: int) -> int:
+    """Return how many bytes an action takes in storage: one, or two where there are more than 256."""
+    return 1 if action_count <= 256 else 2
+
+
+def pack_actions(actions: Sequence[int], size: int) -> bytes:
+    """Return actions as they are stored, `size` bytes each, little-endian."""
+    return bytes(actions) if size == 1 else np.asarray(actions, "<u2").tobytes()
+
+
+def unpack_actions(packed: bytes, size: int) -> Actions:
+    """Return the actions that `pack_actions` was given."""
+    return packed if size == 1 else tuple(np.frombuffer(packed, "<u2").tolist())
 
 
 class Branch(NamedTuple):
@@ -30,7 +49,9 @@ class SegmentTree:
     the order of the living segments is a function of the search alone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, action_bytes: int = 1) -> None:
+        """`action_bytes` is the size of one stored action."""
+        self.action_bytes = action_bytes
         self._parents = array("i", [ROOT])
         self._offsets = array("H", [0])
         self._holds = array("i", [1])  # the root always lives
@@ -43,7 +64,7 @@ class SegmentTree:
         return self._living
 
     def add(self, parent: Branch, actions: bytes) -> int:
-        """Grow a segment from `parent`. It holds its parent; nothing holds it yet."""
+        """Grow a segment of packed actions from `parent`. It holds its parent; nothing holds it yet."""
         self.hold(parent.segment)
         self._parents.append(parent.segment)
         self._offsets.append(parent.offset)
@@ -66,21 +87,17 @@ class SegmentTree:
             segment = self._parents[segment]
             self._holds[segment] -= 1
 
-    def trajectory(self, branch: Branch) -> bytes:
+    def trajectory(self, branch: Branch) -> Actions:
         """Return all actions from the initial state to a branch."""
-        return b"".join(part for part in reversed(self.path(branch)))
-
-    def path(self, branch: Branch) -> Sequence[bytes]:
-        """Return the actions of each segment on the way, the last one first."""
         parts = []
         segment, offset = branch
         while segment != ROOT:
-            parts.append(self._actions.get(self._handles[segment])[:offset])
+            parts.append(self._actions.get(self._handles[segment])[: offset * self.action_bytes])
             segment, offset = self._parents[segment], self._offsets[segment]
-        return parts
+        return unpack_actions(b"".join(reversed(parts)), self.action_bytes)
 
-    def actions(self, segment: int) -> bytes:
-        """Return the actions of one segment."""
+    def packed_actions(self, segment: int) -> bytes:
+        """Return the actions of one segment, as they are stored."""
         return self._actions.get(self._handles[segment])
 
     def parent(self, segment: int) -> Branch:

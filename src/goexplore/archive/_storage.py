@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive._archive import Archive
-from goexplore.archive._scoreboard import Standing
+from goexplore.archive._score_index import ScoreLength
 from goexplore.archive._segments import ROOT, Branch
-from goexplore.cells import CellKey
-from goexplore.envs import Place
+from goexplore.cells import CellKey, End
+from goexplore.envs import Location
 from goexplore.errors import CheckpointError
 
 ARCHIVE_FILE = "archive.parquet"
@@ -21,6 +21,8 @@ SEGMENTS_FILE = "segments.parquet"
 
 CellColumns = Callable[[Sequence[CellKey]], Mapping[str, NDArray[np.generic]]]
 
+_END_TEXTS = {End.NONE: "", End.TERMINATED: "terminated", End.TRUNCATED: "truncated"}
+_ENDS = {text: end for end, text in _END_TEXTS.items()}
 _COUNTERS = ("times_seen", "times_chosen", "times_chosen_since_new")
 
 
@@ -42,6 +44,7 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
         "room": archive.values("room"),
         **{name: archive.values(name) for name in _COUNTERS},
         "found_at_game_frame": archive.values("found_at_game_frame"),
+        "end": pa.array([_END_TEXTS[end] for end in archive.values("end").tolist()], pa.string()),
     }
     for name, values in cell_columns(cells).items():
         columns.setdefault(name, values)
@@ -50,7 +53,7 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
     segments = {
         "parent": np.array([number[branch.segment] for branch in parents], np.int32),
         "parent_offset": np.array([branch.offset for branch in parents], np.uint16),
-        "actions": pa.array((archive.segments.actions(old) for old in living), pa.large_binary()),
+        "actions": pa.array((archive.segments.packed_actions(old) for old in living), pa.large_binary()),
     }
     files = [folder / ARCHIVE_FILE, folder / SEGMENTS_FILE]
     for file, table in zip(files, (columns, segments), strict=True):
@@ -58,7 +61,9 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
     return files
 
 
-def read_archive(folder: Path, *, reset_seen: bool, places: Sequence[Place]) -> Archive:
+def read_archive(
+    folder: Path, *, reset_seen: bool, action_bytes: int, locations: Sequence[Location]
+) -> Archive:
     """Read an archive that `write_archive` wrote."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -66,7 +71,7 @@ def read_archive(folder: Path, *, reset_seen: bool, places: Sequence[Place]) -> 
     try:
         entries = pq.read_table(folder / ARCHIVE_FILE)
         segments = pq.read_table(folder / SEGMENTS_FILE)
-        archive = Archive(reset_seen=reset_seen)
+        archive = Archive(reset_seen=reset_seen, action_bytes=action_bytes)
         _read_segments(archive, segments)
         _read_entries(archive, entries)
     except (pa.ArrowException, OSError, KeyError, IndexError, ValueError) as error:
@@ -74,7 +79,7 @@ def read_archive(folder: Path, *, reset_seen: bool, places: Sequence[Place]) -> 
             f"expected an archive in {folder}, got files that cannot be read ({error}): "
             "use an earlier checkpoint"
         ) from error
-    archive.places.update(places)
+    archive.locations.update(locations)
     return archive
 
 
@@ -94,19 +99,20 @@ def _read_segments(archive: Archive, table: Any) -> None:
 
 
 def _read_entries(archive: Archive, table: Any) -> None:
-    names = ("cell", "snapshot", "score", "length", "segment", "offset", "level", "room")
+    names = ("cell", "snapshot", "score", "length", "segment", "offset", "level", "room", "end")
     found_at = table["found_at_game_frame"].to_pylist()
     rows = zip(*(table[name].to_pylist() for name in names), strict=True)
-    for (cell, snapshot, score, length, segment, offset, level, room), found in zip(
+    for (cell, snapshot, score, length, segment, offset, level, room, end), found in zip(
         rows, found_at, strict=True
     ):
         archive.insert(
             cell,
             snapshot,
-            Standing(score, length),
+            ScoreLength(score, length),
             Branch(segment, offset),
-            Place(level, room),
+            Location(level, room),
             found_at=found,
+            end=_ENDS[end],
         )
     for name in _COUNTERS:
         archive.set_counter(name, table[name].to_numpy().astype(np.int32))

@@ -7,18 +7,8 @@ from numpy.typing import NDArray
 
 from goexplore import _native as native
 from goexplore.cells._representation import CellKey, CellRepresentation
-from goexplore.errors import ConfigError
-
-
-class Palette(Protocol):
-    """Turns palette indices into grey levels."""
-
-    grey: NDArray[np.int16]
-    """The grey level of each of 256 indices; below 0 where it is not known yet."""
-
-    def learn(self) -> None:
-        """Find out the grey levels of all indices on the current screen."""
-        ...
+from goexplore.envs import Palette
+from goexplore.errors import ConfigError, EnvironmentContractError
 
 
 class GreyImage:
@@ -26,7 +16,7 @@ class GreyImage:
 
     grey = np.arange(256, dtype=np.int16)
 
-    def learn(self) -> None:
+    def learn_colours(self) -> None:
         """Everything is known."""
 
 
@@ -69,6 +59,25 @@ class ReferenceDownscaler:
         return bytes(values.astype(np.uint8).tobytes())
 
 
+_GREY_WEIGHTS = np.array([299, 587, 114], np.uint32)
+"""Thousandths of red, green and blue in grey (ITU-R BT.601)."""
+
+
+def grey_frame(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a frame with one byte per pixel: as it is, or the grey levels of red, green and blue."""
+    if isinstance(frame, np.ndarray) and frame.dtype == np.uint8:
+        if frame.ndim == 2:
+            return frame
+        if frame.ndim == 3 and frame.shape[2] == 3:
+            grey: NDArray[np.uint8] = (frame @ _GREY_WEIGHTS // 1000).astype(np.uint8)
+            return grey
+    what = f"{frame.shape} {frame.dtype}" if isinstance(frame, np.ndarray) else type(frame).__name__
+    raise EnvironmentContractError(
+        "expected observations that are images, of shape (height, width) or (height, width, 3) and type "
+        f"uint8, for downscaled cells, got {what}: name a cell function, or return images"
+    )
+
+
 class DownscaledCells(CellRepresentation):
     """Grey, area-averaged to width x height, intensities rescaled to whole numbers 0 to `levels`.
 
@@ -80,11 +89,11 @@ class DownscaledCells(CellRepresentation):
     def __init__(
         self, *, width: int = 11, height: int = 8, levels: int = 8, palette: Palette | None = None
     ) -> None:
-        """`palette` is needed where observations are palette indices, not grey levels."""
+        """`palette` is needed where observations are palette indices, not grey levels or colours."""
         if not (1 <= levels <= 255 and width >= 1 and height >= 1):
             raise ConfigError(
                 f"expected a width and height of at least 1 and 1 to 255 levels, "
-                f"got {width} x {height} x {levels}: change the cells' settings"
+                f"got {width} x {height} x {levels}: use the paper's 11 x 8 x 8, or values in these ranges"
             )
         self._width, self._height, self._levels = width, height, levels
         self._palette: Palette = palette or GreyImage()
@@ -96,6 +105,7 @@ class DownscaledCells(CellRepresentation):
 
     def update(self, observation: NDArray[np.uint8]) -> CellKey:
         """Return the cell of a frame: it depends on that frame alone."""
+        observation = grey_frame(observation)
         if observation.shape != self._shape:
             self._prepare(observation)
         try:
@@ -103,16 +113,11 @@ class DownscaledCells(CellRepresentation):
         except ValueError:  # rows that do not follow one another in memory
             key = self._downscaler.update(np.ascontiguousarray(observation), self._palette.grey)
         if key is None:  # there is a colour that was never seen before
-            self._palette.learn()
+            self._palette.learn_colours()
             return self.update(observation)
         return key
 
     def _prepare(self, observation: NDArray[np.uint8]) -> None:
-        if observation.ndim != 2 or observation.dtype != np.uint8:
-            raise ConfigError(
-                f"expected frames of shape (height, width) and type uint8, got {observation.shape} "
-                f"{observation.dtype}: convert them in the environment's `observation`"
-            )
         rows, columns = self._shape = observation.shape
         if rows < self._height or columns < self._width:
             raise ConfigError(

@@ -1,5 +1,8 @@
 """A user's own function as a cell representation."""
 
+from __future__ import annotations
+
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -7,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.cells._representation import CellKey, CellRepresentation
-from goexplore.errors import ConfigError
+from goexplore.errors import EnvironmentContractError
 
 
 class FunctionCells(CellRepresentation):
     """Cells from any function of the observation.
 
-    The function may return bytes, a string, a whole number, a boolean, a tuple or list of these, or a NumPy
-    array of whole numbers or booleans. Whatever it returns is the cell; None means that the episode is lost.
+    The function may return a number, a boolean, a string, bytes, a tuple or list of these, or a NumPy array
+    of whole numbers or booleans. Whatever it returns is the cell; None means that the episode is lost.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -25,7 +28,7 @@ class FunctionCells(CellRepresentation):
         """Return the cell of the first observation."""
         cell = self.update(observation)
         if cell is None:
-            raise ConfigError(
+            raise EnvironmentContractError(
                 "expected a cell for the initial state, got None: "
                 "the cell function may return None only where an episode is lost"
             )
@@ -37,35 +40,42 @@ class FunctionCells(CellRepresentation):
         return None if value is None else encode(value)
 
     def columns(self, cells: Sequence[CellKey]) -> Mapping[str, NDArray[np.generic]]:
-        """Return the value that names each cell, as text where it is text."""
+        """Return the value that names each cell, as text."""
         return {"cell_text": np.array([cell.decode("utf-8", "backslashreplace") for cell in cells], np.str_)}
 
 
 def encode(value: Any) -> CellKey:
     """Return bytes that differ whenever values differ, and are the same in every process."""
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "iub":
-            raise _not_a_cell(value, f"an array of {value.dtype}")
-        return repr((value.shape, value.tolist())).encode()
     return repr(_plain(value)).encode()
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (bool, np.bool_)):
+    """Return a value made of Python's own types, whose text is the same in every process."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        if value.dtype.kind not in "iub":
+            raise _not_a_cell(value, f"an array of {value.dtype}")
+        return value.shape, value.tolist()
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, bool):
         return bool(value)
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, int):
         return int(value)
-    if isinstance(value, (str, bytes)):
-        return value
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _not_a_cell(value, "a number that is not finite")
+        return float(value) + 0.0  # -0.0 is 0.0
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bytes):
+        return bytes(value)
+    if isinstance(value, tuple | list):
         return tuple(map(_plain, value))
     raise _not_a_cell(value, type(value).__name__)
 
 
-def _not_a_cell(value: Any, what: str) -> ConfigError:
-    return ConfigError(
-        "expected a cell made of whole numbers, booleans, strings or bytes, "
+def _not_a_cell(value: Any, what: str) -> EnvironmentContractError:
+    return EnvironmentContractError(
+        "expected a cell made of finite numbers, booleans, strings or bytes, "
         f"got {what} ({str(value)[:60]}): round or encode it in the cell function"
     )

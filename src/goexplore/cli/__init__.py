@@ -7,7 +7,8 @@ from collections.abc import Callable
 from importlib import import_module
 
 _VERBS = {
-    "explore": "search a game for new cells and better trajectories (Phase 1)",
+    "explore": "search a problem for new cells and better trajectories (Phase 1)",
+    "check-env": "test whether an environment keeps its contract",
     "compare": "search beside simpler searches, with equal game frames",
     "info": "summarise a run",
     "cells": "list a run's cells",
@@ -15,7 +16,7 @@ _VERBS = {
     "demos": "take demonstrations out of runs",
     "robustify": "train a policy from demonstrations for the stochastic game (Phase 2)",
     "evaluate": "let a policy play the stochastic game and count",
-    "video": "render a trajectory or a demonstration",
+    "video": "render a trajectory, a demonstration or a policy at play",
     "report": "write one page about one or several runs",
     "map": "draw the rooms and cells of a run",
     "certify": "compare the native engine with ale-py, frame by frame",
@@ -28,6 +29,7 @@ Go-Explore for hard-exploration problems.
 {chr(10).join(f"  {verb:10} {what}" for verb, what in _VERBS.items())}
 
 `goexplore VERB --help` tells more. Start with: goexplore explore montezuma-2021 --minutes 3
+Your own environment: goexplore explore my_game:Lock, where my_game.py has the class Lock.
 """
 
 
@@ -49,13 +51,15 @@ def main(arguments: list[str] | None = None) -> int:
         near = difflib.get_close_matches(verb, _VERBS, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return _fail(f"expected one of {', '.join(_VERBS)}, got {verb!r}.{hint}")
+    from goexplore.cli._arguments import with_flags
     from goexplore.errors import GoExploreError
 
+    name = verb.replace("-", "_")
     try:
-        run: Callable[[list[str]], int] = getattr(import_module(f"goexplore.cli._{verb}"), f"run_{verb}")
+        run: Callable[[list[str]], int] = getattr(import_module(f"goexplore.cli._{name}"), f"run_{name}")
         return run(rest)
     except GoExploreError as error:
-        return _fail(str(error))
+        return _fail(with_flags(str(error)))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tyro
 
-from goexplore.archive import ARCHIVE_FILE
-from goexplore.cli._progress import tell
-from goexplore.errors import ConfigError
-from goexplore.query import select
-from goexplore.runs import RunDirectory
+from goexplore.archive import ARCHIVE_FILE, select
+from goexplore.cli._arguments import parse
+from goexplore.cli._progress import log
+from goexplore.errors import require_at_least
+from goexplore.runs import SearchDirectory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +38,11 @@ class _Arguments:
 
 def run_cells(arguments: list[str]) -> int:
     """Run the verb."""
-    chosen = tyro.cli(_Arguments, prog="goexplore cells", args=arguments)
-    if chosen.limit < 0:
-        raise ConfigError(f"expected --limit to be 0 or more, got {chosen.limit}: change it")
-    checkpoint = RunDirectory.open(chosen.run).last_checkpoint()
+    chosen = parse(_Arguments, arguments, prog="goexplore cells")
+    require_at_least("limit", chosen.limit, 0)
+    checkpoint = SearchDirectory.open(chosen.run).last_checkpoint()
     for warning in checkpoint.warnings:
-        tell(f"warning: {warning}")
+        log(f"warning: {warning}")
     file = checkpoint.folder / ARCHIVE_FILE
     hidden = {"snapshot", "segment", "offset"}
     table = pq.read_table(file, columns=[name for name in pq.read_schema(file).names if name not in hidden])

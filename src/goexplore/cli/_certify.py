@@ -10,22 +10,21 @@ from typing import Annotated
 
 import tyro
 
-from goexplore.certification import certify
-from goexplore.cli._cores import usable_cores
-from goexplore.cli._explore import parse_count
+from goexplore.api import usable_cores
+from goexplore.cli._arguments import parse, parse_count
 from goexplore.cli._progress import thousands
-from goexplore.config import AtariConfig
 from goexplore.engines import (
-    CERTIFIED,
     Certificate,
+    certify,
     distrust,
     distrust_file,
     is_distrusted,
     require_compiled,
 )
 from goexplore.envs import action_numbers, rom_name, why_interpreted
-from goexplore.errors import ConfigError
-from goexplore.runs import RunDirectory
+from goexplore.errors import ConfigError, require_at_least
+from goexplore.games import AtariGame, certificate, facts
+from goexplore.runs import SearchDirectory
 
 _SECONDS_BETWEEN_LINES = 30.0
 
@@ -48,18 +47,17 @@ class _Arguments:
 
 def run_certify(arguments: list[str]) -> int:
     """Run the verb."""
-    chosen = tyro.cli(_Arguments, prog="goexplore certify", args=arguments)
+    chosen = parse(_Arguments, arguments, prog="goexplore certify")
     rom = rom_name(chosen.game)
     game_frames = parse_count(chosen.game_frames)
-    for name, value in (("game-frames", game_frames), ("workers", chosen.workers)):
-        if value < 1:
-            raise ConfigError(f"expected --{name} to be 1 or more, got {value}: change it")
+    require_at_least("game_frames", game_frames, 1)
+    require_at_least("workers", chosen.workers, 1)
     require_compiled()
     archives, actions = [], set[bytes]()
     for path in chosen.runs:
-        directory = RunDirectory.open(path)
-        env = directory.config().env
-        if not isinstance(env, AtariConfig) or env.name != rom or env.frame_skip != 4:
+        directory = SearchDirectory.open(path)
+        env = directory.problem().env
+        if not isinstance(env, AtariGame) or env.name != rom or env.frame_skip != 4:
             raise ConfigError(f"expected a run of {rom} with frame skip 4, got {path}: omit it")
         archives.append(directory.last_checkpoint().archive)
         actions.add(action_numbers(rom, full=env.full_action_set))
@@ -77,6 +75,7 @@ def run_certify(arguments: list[str]) -> int:
 
     result = certify(
         rom,
+        facts(rom),
         archives,
         actions.pop() if actions else action_numbers(rom, full=True),
         game_frames=game_frames,
@@ -86,7 +85,7 @@ def run_certify(arguments: list[str]) -> int:
     )
     if live:
         print(file=sys.stderr)
-    rooms = f", {len(result.places)} rooms of all levels" if result.places else ""
+    rooms = f", {len(result.locations)} rooms of all levels" if result.locations else ""
     print(
         f"{rom} ({result.md5}), engine {result.version}, "
         f"{'translated' if result.translated else 'interpreted'}: "
@@ -102,13 +101,13 @@ def run_certify(arguments: list[str]) -> int:
         return 1
     if is_distrusted(rom):
         print(f"the native engine was seen to differ before and is still not used: see {distrust_file(rom)}")
-    before = CERTIFIED.get(rom)
+    before = certificate(rom)
     if before is not None and (before.md5, before.version) == (result.md5, result.version):
         print(f"no difference; certified before with {thousands(before.game_frames)} game frames")
     elif not result.translated:
         reason = why_interpreted(rom)
         print(f"no difference, but no certificate: the ROM was interpreted, translate it too: {reason}")
     else:
-        certificate = Certificate(result.md5, result.version, result.game_frames)
-        print(f"no difference; for goexplore.engines.CERTIFIED: {rom!r}: {certificate}")
+        proof = Certificate(result.md5, result.version, result.game_frames)
+        print(f"no difference; for goexplore/games/{rom}: CERTIFICATE = {proof}")
     return 0

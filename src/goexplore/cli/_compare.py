@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import tyro
-
-from goexplore.cli._cores import usable_cores
-from goexplore.cli._explore import parse_count
-from goexplore.cli._progress import tell
-from goexplore.comparison import BY_REPLAY, OURS, by_replay, up_to, variants
-from goexplore.config import SearchConfig
-from goexplore.directories import is_started
-from goexplore.engines import EngineWish, choose_engine
-from goexplore.errors import ConfigError
+from goexplore.api import usable_cores, worker_count
+from goexplore.cli._arguments import parse, parse_count
+from goexplore.cli._explore import file_name, options_for, with_options
+from goexplore.cli._progress import log
+from goexplore.engines import EngineWish
+from goexplore.errors import ConfigError, require_at_least
+from goexplore.evaluation import BY_REPLAY, OURS, by_replay, up_to, variants
 from goexplore.files import require_writable
-from goexplore.presets import preset
+from goexplore.problems import Problem, find_problem, require_env
 from goexplore.report import comparison_note, comparison_table, write_comparison
-from goexplore.running import Limits, explore
+from goexplore.runs import Limits, SearchMetrics, is_started, run_search
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Arguments:
-    """Explore with a preset and with its baselines: the same emulator, game frames and seeds."""
-
-    target: tyro.conf.Positional[str]
-    """A preset or a game, as for `goexplore explore`."""
+class _Options:
     game_frames: str = "2M"
     """Of each run."""
     seeds: int = 5
@@ -35,34 +27,53 @@ class _Arguments:
     run_dir: Path | None = None
     """Folder for the runs and the page. Default: runs/compare-TARGET. What is there already is resumed."""
     workers: int = field(default_factory=usable_cores)
-    """Worker processes, or threads of the native engine. Changes nothing but speed."""
+    """Worker processes, or threads of the native engine; 0 explores in this process. Changes only speed."""
     engine: EngineWish = "auto"
-    """The emulator. auto: the native one for games that it is certified for, else ale-py."""
+    """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""
+
+
+_USAGE = """usage: goexplore compare TARGET [options]
+
+Explore TARGET and its baselines: the same environment, game frames and seeds. TARGET is as for `goexplore
+explore`, and so are the settings of its environment, cells, selection and exploration.
+
+`goexplore compare TARGET --help` lists all options with the values of that TARGET.
+"""
 
 
 def run_compare(arguments: list[str]) -> int:
     """Run the verb."""
-    chosen = tyro.cli(_Arguments, prog="goexplore compare", args=arguments)
-    base, game_frames = preset(chosen.target), parse_count(chosen.game_frames)
-    if chosen.seeds < 1:
-        raise ConfigError(f"expected --seeds to be 1 or more, got {chosen.seeds}: change it")
-    folder = chosen.run_dir or Path("runs") / f"compare-{chosen.target.replace('/', '-')}"
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_USAGE, end="")
+        return 0 if arguments else 2
+    if arguments[0].startswith("-"):
+        raise ConfigError(f"expected TARGET first, got {arguments[0]!r}: see goexplore compare --help")
+    target = arguments[0]
+    found_problem = find_problem(target)
+    kind, default = options_for(_Options, found_problem)
+    chosen = parse(kind, arguments[1:], prog=f"goexplore compare {target}", default=default)
+    problem = with_options(found_problem, chosen)
+    game_frames = parse_count(chosen.game_frames)
+    require_at_least("seeds", chosen.seeds, 1)
+    folder = chosen.run_dir or Path("runs") / f"compare-{file_name(target)}"
+    bound, reason = problem.with_engine(chosen.engine)
+    require_env(bound)
     page = folder / "compare.html"
     require_writable(page)
-    tell(f"engine: {choose_engine(base.env.name, chosen.engine).reason}")
-    found: dict[str, list[list[dict[str, Any]]]] = {}
-    for name, config in variants(base).items():
+    log(f"engine: {reason}")
+    found: dict[str, list[list[SearchMetrics]]] = {}
+    for name, variant in variants(problem).items():
         for seed in range(chosen.seeds):
-            metrics = _explore(replace(config, seed=seed), name, game_frames, folder, chosen)
+            metrics = _explore(variant, seed, name, game_frames, folder, chosen)
             if metrics is None:
-                tell("continue with the same command")
+                log("continue with the same command")
                 return 130
             found.setdefault(name, []).append(up_to(metrics, game_frames))
             if name == OURS:
                 found.setdefault(BY_REPLAY, []).append(by_replay(metrics, game_frames))
-    write_comparison(f"{chosen.target} beside its baselines", base, found, game_frames, page)
+    write_comparison(f"{target} beside its baselines", problem, found, game_frames, page)
     print(comparison_note(game_frames, chosen.seeds))
-    heads, rows = comparison_table(base, found)
+    heads, rows = comparison_table(problem, found)
     print(f"| {' | '.join(heads)} |")
     print(f"|---|{'---:|' * (len(heads) - 1)}")
     for row in rows:
@@ -72,18 +83,19 @@ def run_compare(arguments: list[str]) -> int:
 
 
 def _explore(
-    config: SearchConfig, name: str, game_frames: int, folder: Path, chosen: _Arguments
-) -> list[dict[str, Any]] | None:
+    problem: Problem, seed: int, name: str, game_frames: int, folder: Path, chosen: _Options
+) -> list[SearchMetrics] | None:
     """Return the metrics of a run, which is begun or resumed unless it is done; None if interrupted."""
-    path = folder / f"{name.replace(' ', '-')}-seed{config.seed}"
-    tell(f"{name}, seed {config.seed}")
-    outcome = explore(
-        config,
+    path = folder / f"{name.replace(' ', '-')}-seed{seed}"
+    log(f"{name}, seed {seed}")
+    outcome = run_search(
+        problem,
         run_dir=path,
         limits=Limits(game_frames=game_frames),
-        workers=chosen.workers,
+        seed=seed,
+        workers=worker_count(chosen.workers),
         engine=chosen.engine,
         resume=is_started(path),
         metrics_of_every_batch=True,  # or what is read at the budget would depend on the machine's speed
     )
-    return None if outcome.interrupted else outcome.run.read_metrics()
+    return None if outcome.interrupted else outcome.run.metrics()

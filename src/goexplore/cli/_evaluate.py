@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from goexplore.cli._cores import usable_cores
-from goexplore.cli._policies import find_policy, require_torch
-from goexplore.cli._progress import tell, thousands
-from goexplore.demos import find_demonstration
-from goexplore.directories import is_training
-from goexplore.engines import EngineWish, choose_engine
-from goexplore.errors import ConfigError
+from goexplore.api import (
+    PolicyRun,
+    choose_policy,
+    evaluation_name,
+    find_policy,
+    make_player,
+    play,
+    usable_cores,
+)
+from goexplore.cli._arguments import parse, parse_problem
+from goexplore.cli._progress import log, thousands
+from goexplore.engines import EngineWish
+from goexplore.errors import ConfigError, require_at_least
 from goexplore.evaluation import (
-    Candidate,
     Evaluation,
     EvaluationConfig,
     MakePlayer,
-    OpenLoopPlayer,
     PolicyPlayer,
-    RandomPlayer,
-    candidates,
     caution,
     check_table,
-    choose,
-    describe,
-    digest,
-    evaluate,
     mean_with_interval,
     protocol_note,
     write_table,
 )
-from goexplore.files import file_sha256, is_folder, output_errors
-from goexplore.presets import preset
-
-_TEST_SEEDS = 1_000_000
-"""How far the seed of tests by which a policy is chosen is from that of its re-test, and of any result."""
+from goexplore.files import is_folder
+from goexplore.problems import Problem
+from goexplore.runs import is_training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,52 +47,54 @@ class _Arguments:
     """
 
     sources: tyro.conf.Positional[tuple[str, ...]]
-    """Trainings, policies, samples, demonstrations (played open loop), or random: and a preset or game."""
+    """Trainings, policies, samples, demonstrations (played open loop), or random:TARGET for random play."""
     config: Annotated[EvaluationConfig, tyro.conf.arg(name="")] = field(default_factory=EvaluationConfig)
     choose: int | None = None
-    """Of a training: test so many of its policies (the paper: 10 to 50), and report a re-test of the best."""
-    sharpness: float = 1.0
-    """Of a policy: logits are multiplied by this. Above 1, likely actions get likelier."""
+    """Of a training: test this many of its policies (the paper: 10 to 50), and report a re-test of the best."""
+    temperature: float = 1.0
+    """Of a policy: logits are divided by this. Below 1, likely actions get likelier."""
     workers: int = field(default_factory=usable_cores)
     """Processes that play."""
     engine: EngineWish = "auto"
-    """The emulator. auto: the native one for games that it is certified for, else ale-py."""
+    """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""
     out: Path | None = None
     """Folder for the episodes. Default: evaluations, in a training's run directory or here."""
     table: Path | None = None
     """File for a table of all, Markdown (.md) or LaTeX (.tex)."""
+    problem: str | None = None
+    """The problem's import path, such as my_game:Lock, if it is one that no package registers."""
 
 
 def run_evaluate(arguments: list[str]) -> int:
     """Run the verb."""
-    chosen = tyro.cli(_Arguments, prog="goexplore evaluate", args=arguments)
+    chosen = parse(_Arguments, arguments, prog="goexplore evaluate")
     if not chosen.sources:
         raise ConfigError("expected something to evaluate, got nothing: name a training or a policy")
-    if chosen.workers < 1:
-        raise ConfigError(f"expected --workers to be 1 or more, got {chosen.workers}: change it")
+    require_at_least("workers", chosen.workers, 1)
     if chosen.table is not None:
         check_table(chosen.table)
-    found = {source: _evaluate(source, chosen) for source in chosen.sources}
-    averaged = _averaged(chosen.sources)
+    problem = parse_problem(chosen.problem)
+    found = {source: _evaluate(source, chosen, problem) for source in chosen.sources}
+    averaged = _averaged(chosen.sources, problem)
     if chosen.table is not None:
-        write_table(chosen.table, found, averaged, sharpness=chosen.sharpness)
+        write_table(chosen.table, found, averaged, temperature=chosen.temperature)
     if averaged:
         _report_mean([found[source] for source in averaged])
     return 0
 
 
-def _averaged(sources: Sequence[str]) -> list[str]:
-    """Return the policies that a mean tells something of: of one game, each of another training."""
+def _averaged(sources: Sequence[str], problem: Problem | None) -> list[str]:
+    """Return the policies that a mean tells something of: of one environment, each of another training."""
     files = {source: file for source in sources if (file := find_policy(source)) is not None}
     if len(files) < 2:
         return []
-    from goexplore.robustify import load_policy
+    from goexplore.training import load_policy
 
-    if len({load_policy(file)[1].env.name for file in files.values()}) > 1:
-        tell("several games: no mean over policies")
+    if len({load_policy(file, problem)[1].env.name for file in files.values()}) > 1:
+        log("several games: no mean over policies")
         return []
     if len({_training(file) for file in files.values()}) < len(files):
-        tell("several policies of one training: no mean, for they are not independent of each other")
+        log("several policies of one training: no mean, for they are not independent of each other")
         return []
     return list(files)
 
@@ -117,69 +114,51 @@ def _report_mean(evaluations: Sequence[Evaluation]) -> None:
         print(f"  {share.text(percent=True)} of episodes reach {goal:g} points")
 
 
-def _evaluate(source: str, chosen: _Arguments) -> Evaluation:
+def _evaluate(source: str, chosen: _Arguments, problem: Problem | None) -> Evaluation:
     folder = chosen.out or (Path(source) / "evaluations" if is_folder(source) else Path("evaluations"))
     if chosen.choose is not None:
-        return _choose(Path(source), folder, chosen)
-    make, what = _player(source, folder, chosen)
+        return _choose(Path(source), folder, chosen, problem)
+    make, what = make_player(source, temperature=chosen.temperature, problem=problem, folder=folder)
     evaluation = _play(make, chosen.config, folder, chosen)
     print(f"{what}:")
-    _report(evaluation, chosen.sharpness)
+    _report(evaluation, chosen.temperature)
     return evaluation
 
 
-def _choose(run: Path, folder: Path, chosen: _Arguments) -> Evaluation:
+def _choose(run: Path, folder: Path, chosen: _Arguments, problem: Problem | None) -> Evaluation:
     """Choose a policy as the paper does, and keep it as the training's policy."""
-    if chosen.choose is None or chosen.choose < 1:
-        raise ConfigError(f"expected --choose to be 1 or more, got {chosen.choose}: change it")
     if not is_training(run):
-        raise ConfigError(f"expected a training's run directory for --choose, got {run}: omit it")
-    require_torch()
-    from goexplore.robustify import TrainingDirectory, load_policy
+        raise ConfigError(f"expected a training's run directory for `choose`, got {run}: omit it")
 
-    training = TrainingDirectory.open(run)
-    policies = [
-        Candidate(file=file, starting_point=min(load_policy(file)[1].training["starting_points"]))
-        for file in training.all_policies()
-    ]
-    drawn = candidates(policies, chosen.choose, chosen.config.seed)
-    tell(f"testing {len(drawn)} of {len(policies)} policies")
+    def test(file: Path, config: EvaluationConfig, is_test: bool) -> Evaluation:
+        # Tests stand apart: the one that won is too good to be true, only its re-test is a result.
+        make = partial(PolicyPlayer, file, temperature=chosen.temperature, problem=problem)
+        return _play(make, config, folder / "tests" if is_test else folder, chosen)
 
-    def test(file: Path, config: EvaluationConfig, where: Path) -> Evaluation:
-        return _play(partial(PolicyPlayer, file, sharpness=chosen.sharpness), config, where, chosen)
-
-    # Tests stand apart: the one that won is too good to be true, only its re-test is a result.
-    apart = replace(chosen.config, seed=chosen.config.seed + _TEST_SEEDS)
-    choice = choose(
-        drawn,
-        partial(test, config=apart, where=folder / "tests"),
-        partial(test, config=chosen.config, where=folder),
-    )
-    with output_errors(training.chosen_policy):
-        shutil.copyfile(choice.file, training.chosen_policy)
-    print(f"{choice.file}: the best of {choice.tested} tested, kept as {training.chosen_policy}")
+    training = PolicyRun(path=run, problem=problem)
+    choice = choose_policy(training, chosen.choose or 0, test, chosen.config)
+    print(f"{choice.file}: the best of {choice.tested} tested, kept as {training.directory.chosen_policy}")
     print("re-test with fresh seeds:")
-    _report(choice.retest, chosen.sharpness)
+    _report(choice.retest, chosen.temperature)
     return choice.retest
 
 
 def _play(make: MakePlayer, config: EvaluationConfig, folder: Path, chosen: _Arguments) -> Evaluation:
-    player = make()
-    name = digest(describe(player, config))
-    tell(f"{name}: engine: {choose_engine(player.env.name, chosen.engine).reason}")
-    return evaluate(
+    name = evaluation_name(make, config)
+    log(f"{name}: engine: {make().env.with_engine(chosen.engine).reason}")
+    return play(
         make,
         config,
+        folder,
         engine=chosen.engine,
         workers=chosen.workers,
-        file=folder / f"{name}.parquet",
-        progress=lambda done: tell(f"{name}: {done} of {config.episode_count} episodes"),
+        progress=lambda done: log(f"{name}: {done} of {config.episode_count} episodes"),
     )
 
 
-def _report(evaluation: Evaluation, sharpness: float) -> None:
+def _report(evaluation: Evaluation, temperature: float) -> None:
     config, episodes = evaluation.config, evaluation.episodes
-    print(f"  {len(episodes)} episodes: {protocol_note(evaluation, sharpness)}")
+    print(f"  {len(episodes)} episodes: {protocol_note(evaluation, temperature)}")
     print(
         f"  policy score {evaluation.score_with_interval.text()}: mean of the means of all numbers of "
         "no-ops, interval over episodes"
@@ -191,23 +170,7 @@ def _report(evaluation: Evaluation, sharpness: float) -> None:
             f"  {reached.text(percent=True)} of episodes and {first.text(percent=True)} of first lives reach "
             f"{config.until_score:g} points; episodes end there"
         )
-    capped = sum(each.capped for each in episodes)
-    if capped:
-        were = "1 episode was" if capped == 1 else f"{capped} episodes were"
-        print(f"  {were} cut after {thousands(config.max_game_frames or 0)} game frames")
-
-
-def _player(source: str, folder: Path, chosen: _Arguments) -> tuple[MakePlayer, str]:
-    if source.startswith("random:"):
-        game = preset(source.removeprefix("random:")).env
-        return partial(RandomPlayer, game), "random actions, each as likely as the others"
-    policy = find_policy(source)
-    if policy is None:
-        return partial(OpenLoopPlayer, find_demonstration(source)), f"{source}, open loop"
-    if policy.parent.parent.name == "checkpoints":  # a training that goes on would remove it
-        kept = folder / f"{file_sha256(policy)[:10]}.safetensors"
-        with output_errors(kept):
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(policy, kept)
-        return partial(PolicyPlayer, kept, sharpness=chosen.sharpness), f"{policy}, kept as {kept}"
-    return partial(PolicyPlayer, policy, sharpness=chosen.sharpness), str(policy)
+    truncated = sum(each.truncated for each in episodes)
+    if truncated:
+        were = "1 episode was" if truncated == 1 else f"{truncated} episodes were"
+        print(f"  {were} truncated after {thousands(config.max_game_frames or 0)} game frames")

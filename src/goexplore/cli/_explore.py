@@ -1,43 +1,26 @@
-"""goexplore explore: Phase 1 on one game."""
+"""goexplore explore: Phase 1 on one problem."""
 
 from __future__ import annotations
 
-import re
+import dataclasses
 import sys
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
-from goexplore.cli._cores import usable_cores
+from goexplore.api import explore, usable_cores
+from goexplore.cli._arguments import parse, parse_count
 from goexplore.cli._progress import make_reporter, show_search, thousands
-from goexplore.config import (
-    CellsConfig,
-    EnvConfig,
-    ExplorationConfig,
-    SearchConfig,
-    SelectionConfig,
-)
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError
-from goexplore.presets import PRESETS, preset
-from goexplore.running import Limits, explore
-
-
-def parse_count(text: str) -> int:
-    """Return the whole number that 250000, 250_000, 250K, 60M or 1.2B means."""
-    match = re.fullmatch(r"([+-]?\d[\d_]*(?:\.\d+)?)([KMB]?)", text.strip(), re.IGNORECASE)
-    scale = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
-    value = Decimal(match[1].replace("_", "")) * scale[match[2].upper()] if match else None
-    if value is None or value != int(value):
-        raise ConfigError(f"expected a whole number such as 250000, 60M or 1.2B, got {text!r}: change it")
-    return int(value)
+from goexplore.exploration import StartMethod
+from goexplore.problems import Problem, family, find_problem, problem_names
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Arguments:
+class _Options:
     game_frames: Annotated[str | None, tyro.conf.arg(metavar="N[K|M|B]")] = None
     """Stop after this many game frames of the whole run, such as 60M."""
     minutes: float | None = None
@@ -47,11 +30,12 @@ class _Arguments:
     until_score: float | None = None
     """Stop when a trajectory has this score."""
     workers: int = field(default_factory=usable_cores)
-    """Worker processes (threads of the native engine). Default: one per core. Changes nothing but speed."""
+    """Worker processes, or threads of the native engine. Default: one per core; 0 explores in this process,
+    for debugging. Changes nothing but speed."""
+    start_method: StartMethod | None = None
+    """How worker processes are started. Default: fork on Linux, else spawn."""
     engine: EngineWish = "auto"
-    """The emulator. auto: the native one for games that it is certified for, else ale-py."""
-    serial: bool = False
-    """Explore in this process, without workers: for debugging."""
+    """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""
     seed: int = 0
     """Seed of all draws."""
     run_dir: Path | None = None
@@ -61,17 +45,48 @@ class _Arguments:
     checkpoint_minutes: float = 5.0
     """Minutes between checkpoints: what a crash can cost at most."""
 
-    env: tyro.conf.AvoidSubcommands[EnvConfig]
-    cells: tyro.conf.AvoidSubcommands[CellsConfig]
-    selection: SelectionConfig
-    exploration: ExplorationConfig
+
+def settings_of(problem: Problem) -> dict[str, Any]:
+    """Return the parts of a problem that have settings for the command line; users' own code has none."""
+    parts: dict[str, Any] = {
+        "env": problem.env,
+        "cells": problem.cells,
+        "selection": problem.selection,
+        "exploration": problem.exploration,
+    }
+    return {
+        name: part
+        for name, part in parts.items()
+        if dataclasses.fields(part) and all(each.kw_only for each in dataclasses.fields(part))
+    }
 
 
-_USAGE = f"""usage: goexplore explore TARGET [options]
+def options_for(base: type[Any], problem: Problem) -> Any:
+    """Return a class of options with the settings of a problem, and its defaults."""
+    parts = settings_of(problem)
+    kind = make_dataclass(
+        "_Arguments",
+        [(name, type(part), field(kw_only=True)) for name, part in parts.items()],
+        bases=(base,),
+        frozen=True,
+        kw_only=True,
+    )
+    return kind, kind(**parts)
 
-TARGET is a preset or any Atari game with downscaled cells:
-  {", ".join(PRESETS)}
-  ALE/<Game>-v5, such as ALE/PrivateEye-v5
+
+def with_options(problem: Problem, chosen: Any) -> Problem:
+    """Return a problem with the settings that the user chose."""
+    parts = {name: getattr(chosen, name) for name in settings_of(problem)}
+    return dataclasses.replace(problem, **parts)
+
+
+_USAGE = """usage: goexplore explore TARGET [options]
+
+TARGET is one of
+  a registered problem, such as montezuma-2021 (goexplore explore --list shows all)
+  an Atari game, such as ALE/PrivateEye-v5, with downscaled cells
+  an import path, such as my_game:Lock: an environment's class, a function that makes one, or a
+  goexplore.Problem, in a module on Python's path or in the current folder
 
 `goexplore explore TARGET --help` lists all options with the values of that TARGET.
 """
@@ -82,53 +97,65 @@ def run_explore(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE, end="")
         return 0 if arguments else 2
+    if arguments == ["--list"]:
+        return _list()
     if arguments[0].startswith("-"):
         raise ConfigError(f"expected TARGET first, got {arguments[0]!r}: see goexplore explore --help")
     target = arguments[0]
-    base = preset(target)
-    chosen = tyro.cli(
-        _Arguments,
+    problem = find_problem(target)
+    kind, default = options_for(_Options, problem)
+    chosen = parse(
+        kind,
+        arguments[1:],
         prog=f"goexplore explore {target}",
-        description=f"Explore {base.env.game} until a limit or Ctrl-C, with the settings of {target!r}.",
-        args=arguments[1:],
-        default=_Arguments(
-            env=base.env, cells=base.cells, selection=base.selection, exploration=base.exploration
-        ),
+        description=f"Explore {problem.env.name} until a limit or Ctrl-C, with the settings of {target!r}.",
+        default=default,
     )
-    config = SearchConfig(
-        env=chosen.env,
-        cells=chosen.cells,
-        selection=chosen.selection,
-        exploration=chosen.exploration,
-        seed=chosen.seed,
-    )
-    run_dir = chosen.run_dir or Path("runs") / f"{target.replace('/', '-')}-seed{chosen.seed}"
-    limits = Limits(
-        game_frames=None if chosen.game_frames is None else parse_count(chosen.game_frames),
-        minutes=chosen.minutes,
-        level=chosen.until_level,
-        score=chosen.until_score,
-    )
+    run_dir = chosen.run_dir or Path("runs") / f"{file_name(target)}-seed{chosen.seed}"
     with make_reporter(f"{target}, seed {chosen.seed} → {run_dir}", show_search) as reporter:
-        outcome = explore(
-            config,
+        run = explore(
+            with_options(problem, chosen),
             run_dir=run_dir,
-            limits=limits,
-            reporter=reporter,
-            workers=None if chosen.serial else chosen.workers,
+            game_frames=None if chosen.game_frames is None else parse_count(chosen.game_frames),
+            minutes=chosen.minutes,
+            until_level=chosen.until_level,
+            until_score=chosen.until_score,
+            seed=chosen.seed,
+            workers=chosen.workers,
             engine=chosen.engine,
             resume=chosen.resume,
             checkpoint_minutes=chosen.checkpoint_minutes,
+            reporter=reporter,
+            start_method=chosen.start_method,
         )
-    status = outcome.search.status
-    places = f", {status.rooms} rooms, level {status.level}" if status.rooms else ""
+    status = run.status
+    rooms = f", {status.rooms} rooms, level {status.level}" if status.rooms else ""
+    ends = f", {thousands(status.ends)} ends of episodes" if status.ends else ""
     print(
-        f"{'stopped' if outcome.interrupted else 'done'}: {thousands(status.game_frames)} game frames, "
-        f"{thousands(status.cells)} cells{places}, best score {thousands(status.best_score)} "
+        f"{'stopped' if run.interrupted else 'done'}: {thousands(status.game_frames)} game frames, "
+        f"{thousands(status.cells)} cells{ends}{rooms}, best score {thousands(status.best_score)} "
         f"(search score, deterministic game)"
     )
-    print(f"run: {run_dir} (look: goexplore info {run_dir}; check: goexplore verify {run_dir})")
-    if outcome.interrupted:
+    named = f" --problem {target}" if ":" in target else ""
+    print(f"run: {run_dir} (look: goexplore info {run_dir}; check: goexplore verify {run_dir}{named})")
+    if run.interrupted:
         print(f"continue with: goexplore explore {' '.join([*arguments, '--resume'])}", file=sys.stderr)
         return 130
+    return 0
+
+
+def file_name(target: str) -> str:
+    """Return a target as part of a file's name."""
+    return target.replace("/", "-").replace(":", "-")
+
+
+def _list() -> int:
+    """Show all registered problems."""
+    for name in problem_names():
+        found = family(name)
+        if found is not None:
+            print(f"{found.prefix + '...':22} {found.description}")
+            continue
+        problem = find_problem(name)
+        print(f"{name:22} {problem.env.name}, {problem.cells.kind} cells")
     return 0

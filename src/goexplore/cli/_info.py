@@ -8,9 +8,9 @@ from typing import Any
 
 import tyro
 
+from goexplore.cli._arguments import parse
 from goexplore.cli._progress import duration, thousands
-from goexplore.directories import Directory, is_training
-from goexplore.runs import RunDirectory
+from goexplore.runs import Directory, SearchDirectory, TrainingMetrics, from_lines, is_training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,14 +23,14 @@ class _Arguments:
 
 def run_info(arguments: list[str]) -> int:
     """Run the verb."""
-    run = tyro.cli(_Arguments, prog="goexplore info", args=arguments).run
+    run = parse(_Arguments, arguments, prog="goexplore info").run
     if is_training(run):
         return _training_info(run)
-    directory = RunDirectory.open(run)
-    config, written = directory.config(), directory.info()
+    directory = SearchDirectory.open(run)
+    written = directory.info()
     checkpoint = directory.read_checkpoint()
     print(f"run          {run}")
-    print(f"game         {config.env.game}, {config.cells.kind} cells, seed {config.seed}")
+    print(f"problem      {written['search']['problem']['name']}, seed {directory.seed()}")
     print(f"engine       {directory.engine()}")
     _print_origin(written)
     if checkpoint is None:
@@ -45,14 +45,16 @@ def run_info(arguments: list[str]) -> int:
     print(f"cells        {thousands(len(archive))} on {thousands(len(archive.segments))} segments")
     if status.rooms:
         per_level: dict[int, int] = {}
-        for place in archive.places:
-            per_level[place.level] = per_level.get(place.level, 0) + 1
+        for location in archive.locations:
+            per_level[location.level] = per_level.get(location.level, 0) + 1
         levels = ", ".join(f"level {level}: {rooms}" for level, rooms in sorted(per_level.items()))
         print(f"rooms        {thousands(status.rooms)} ({levels})")
+    if status.ends:
+        print(f"ends         {thousands(status.ends)} cells in which an episode ended")
     best = archive[archive.best]
     print(
-        f"best         score {thousands(best.standing.score)} (search score, deterministic game) after "
-        f"{thousands(best.standing.length)} training frames, entry {best.number}"
+        f"best         score {thousands(best.score)} (search score, deterministic game) after "
+        f"{thousands(best.length)} training frames, entry {best.number}"
     )
     print(f"tables       {checkpoint.folder}/archive.parquet, segments.parquet")
     return 0
@@ -66,7 +68,7 @@ def _print_origin(written: dict[str, Any]) -> None:
 def _training_info(run: Path) -> int:
     """Summarise a training; PyTorch is not needed for that."""
     directory = Directory(run)
-    written, metrics = directory.info(), directory.read_metrics()
+    written, metrics = directory.info(), from_lines(TrainingMetrics, directory.metrics_lines())
     settings = written["training"]
     print(f"run          {run}")
     print(f"training     seed {settings['seed']}, {settings['network']['kind']} policy")
@@ -77,11 +79,11 @@ def _training_info(run: Path) -> int:
         return 0
     last = metrics[-1]
     print(
-        f"frames       {thousands(last['training_frames'])} training frames, "
-        f"{thousands(last['game_frames'])} game frames in {duration(last['wall_seconds'])}"
+        f"frames       {thousands(last.training_frames)} training frames, "
+        f"{thousands(last.game_frames)} game frames in {duration(last.wall_seconds)}"
     )
-    print(f"starts at    {' '.join(map(str, last['starting_points']))} (training frame of each one)")
-    if "real_start_success" in last:
-        print(f"success      {last['real_start_success']:.1%} of the last rollouts from the real start")
+    print(f"starts at    {' '.join(map(str, last.starting_points))} (training frame of each one)")
+    if last.real_start_success is not None:
+        print(f"success      {last.real_start_success:.1%} of the last rollouts from the real start")
     print(f"policies     {run / 'policies'}, {run / 'checkpoints'}")
     return 0

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 
-from goexplore.running import Progress
+from goexplore.runs import Progress
 
 _PLAIN_SECONDS = 10.0
 
@@ -27,7 +27,7 @@ def thousands(number: float) -> str:
     return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
 
 
-def tell(line: str) -> None:
+def log(line: str) -> None:
     """Say something about the work, beside what the command prints."""
     print(line, file=sys.stderr, flush=True)
 
@@ -72,7 +72,7 @@ class PlainReporter(Generic[Shown]):
             self._last = monotonic()
             print(" | ".join(f"{name} {value}" for name, value in self._show(progress).items()), flush=True)
 
-    def say(self, line: str) -> None:
+    def log(self, line: str) -> None:
         """Print a line."""
         print(line, file=sys.stderr, flush=True)
 
@@ -91,7 +91,7 @@ class LiveReporter(Generic[Shown]):
         panel = Panel(table, title=self._title, subtitle="Ctrl-C: save and stop", expand=False)
         self._live.update(panel, refresh=True)
 
-    def say(self, line: str) -> None:
+    def log(self, line: str) -> None:
         """Print a line above the panel."""
         self._live.console.print(line, markup=False)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import tyro
 
-from goexplore.cli._progress import tell
+from goexplore.cli._arguments import parse, parse_problem
+from goexplore.cli._progress import log
 from goexplore.cli._sources import require_runs
-from goexplore.directories import is_training
-from goexplore.errors import ConfigError
+from goexplore.errors import require_at_least
 from goexplore.files import require_writable
 from goexplore.report import write_report
-from goexplore.runs import RunDirectory
+from goexplore.runs import SearchDirectory, is_training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,17 +26,19 @@ class _Arguments:
     """File to write. Default: report.html in the first run directory."""
     videos: int = 3
     """Videos of the best trajectories."""
+    problem: str | None = None
+    """The problem's import path, such as my_game:Lock, if the runs are of one that no package registers."""
 
 
 def run_report(arguments: list[str]) -> int:
     """Run the verb."""
-    chosen = tyro.cli(_Arguments, prog="goexplore report", args=arguments)
+    chosen = parse(_Arguments, arguments, prog="goexplore report")
     require_runs(chosen.runs)
-    if chosen.videos < 0:
-        raise ConfigError(f"expected --videos to be 0 or more, got {chosen.videos}: change it")
+    require_at_least("videos", chosen.videos, 0)
     first = chosen.runs[0]
-    file = chosen.out or (first if is_training(first) else RunDirectory.open(first).path) / "report.html"
+    file = chosen.out or (first if is_training(first) else SearchDirectory.open(first).path) / "report.html"
     require_writable(file)
-    write_report(chosen.runs, file, videos=chosen.videos, progress=tell)
+    problem = parse_problem(chosen.problem)
+    write_report(chosen.runs, file, videos=chosen.videos, problem=problem, progress=log)
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB; open it in a browser")
     return 0

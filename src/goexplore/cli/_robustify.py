@@ -15,21 +15,26 @@ from typing import Annotated
 
 import tyro
 
-from goexplore.cli._cores import usable_cores
-from goexplore.cli._demonstrations import find_all
-from goexplore.cli._explore import parse_count
-from goexplore.cli._progress import duration, make_reporter, tell, thousands
+from goexplore.api import usable_cores
+from goexplore.cli._arguments import parse, parse_count, parse_problem
+from goexplore.cli._progress import duration, log, make_reporter, thousands
+from goexplore.demos import find_demonstrations
 from goexplore.engines import EngineWish
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, require_at_least
 from goexplore.files import output_errors
 from goexplore.report import draw_training
 
 try:
     import torch
 
-    from goexplore.robustify._config import RobustifyConfig, training_preset
-    from goexplore.robustify._directory import TrainingDirectory
-    from goexplore.robustify._session import TrainingLimits, TrainingProgress, robustify
+    from goexplore.training import (
+        RobustifyConfig,
+        TrainingDirectory,
+        TrainingLimits,
+        TrainingProgress,
+        run_training,
+        training_preset,
+    )
 except ModuleNotFoundError as error:
     if error.name not in ("torch", "safetensors"):
         raise
@@ -46,7 +51,7 @@ class _Arguments:
     run_dir: Path
     """Where to write."""
     preset: str = "small"
-    """Settings to begin with: small, two-mazes, paper, paper-pitfall."""
+    """Settings to begin with: small, tiny (for small environments), paper, paper-pitfall."""
     minutes: float | None = None
     """Stop after this many minutes of the whole training."""
     training_frames: Annotated[str | None, tyro.conf.arg(metavar="N[K|M|B]")] = None
@@ -56,14 +61,16 @@ class _Arguments:
     until_start: int | None = 50
     """Stop when a starting point has been this near to a demonstration's beginning (paper, figure 5) ..."""
     held: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "2M"
-    """... for so many training frames: getting there is not mastery yet."""
+    """... for this many training frames: getting there is not mastery yet."""
     workers: int | None = None
     """Learning processes on this machine. Default: one per core, or per GPU."""
-    emulator_workers: int | None = None
-    """For each of them, threads with emulators of the native engine, or processes with others. 1 is itself.
-    Default: a thread per core that it has, where there are 8 emulators for each, and no processes."""
+    env_workers: int | None = None
+    """For each of them, threads with environments of the native engine, or processes with others. 1 is itself.
+    Default: a thread per core that it has, where there are 8 environments for each, and no processes."""
     engine: EngineWish = "auto"
-    """The emulator. auto: the native one for games that it is certified for, else ale-py."""
+    """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""
+    problem: str | None = None
+    """The problem's import path, such as my_game:Lock, if it is one that no package registers."""
     resume: bool = False
     """Continue the training in --run-dir from its last checkpoint."""
     checkpoint_minutes: float = 5.0
@@ -75,12 +82,12 @@ class _Arguments:
 
 def run_robustify(arguments: list[str]) -> int:
     """Run the verb."""
-    chosen = tyro.cli(
+    chosen = parse(
         _Arguments,
+        arguments,
         prog="goexplore robustify",
-        description="Train a policy that plays the stochastic game from pixels, with PPO and the Backward "
-        "Algorithm. Under torchrun, every process takes part.",
-        args=arguments,
+        description="Train a policy that plays the stochastic game from pixels or vectors, with PPO and the "
+        "Backward Algorithm. Under torchrun, every process takes part.",
         default=_Arguments(
             demonstrations=(),
             run_dir=tyro.MISSING,
@@ -88,41 +95,53 @@ def run_robustify(arguments: list[str]) -> int:
         ),
     )
     limits = TrainingLimits(
-        training_frames=None if chosen.training_frames is None else parse_count(chosen.training_frames),
+        training_frames=None
+        if chosen.training_frames is None
+        else parse_count(chosen.training_frames, "training_frames"),
         minutes=chosen.minutes,
-        success=chosen.until_success,
-        start_within=chosen.until_start,
-        held=parse_count(chosen.held),
+        until_success=chosen.until_success,
+        until_start=chosen.until_start,
+        held=parse_count(chosen.held, "held"),
     )
-    demonstrations = [each for name in chosen.demonstrations for each in find_all(name)]
+    problem = parse_problem(chosen.problem)
+    demonstrations = [
+        each
+        for name in chosen.demonstrations
+        for each in find_demonstrations(name, problem, verify=False)  # training replays them itself
+    ]
     with _learners(chosen, arguments), make_reporter(f"robustify → {chosen.run_dir}", _show) as reporter:
-        outcome = robustify(
+        outcome = run_training(
             demonstrations,
             chosen.config,
             run_dir=chosen.run_dir,
             limits=limits,
             reporter=reporter,
             engine=chosen.engine,
-            emulator_workers=chosen.emulator_workers,
+            env_workers=chosen.env_workers,
             resume=chosen.resume,
             checkpoint_minutes=chosen.checkpoint_minutes,
-            keep_every=parse_count(chosen.keep_every),
+            keep_every=parse_count(chosen.keep_every, "keep_every"),
+            problem=problem,
         )
     if os.environ.get("RANK", "0") != "0":
         return 0
     status, run = outcome.status, chosen.run_dir
     with output_errors(run / "training.png"):
-        draw_training(outcome.run.read_metrics(), run / "training.png")
+        draw_training(outcome.run.metrics(), run / "training.png")
     print(
         f"{outcome.reason}: {thousands(status.training_frames)} training frames "
         f"({thousands(status.game_frames)} game frames) in {duration(status.seconds)}"
     )
-    print(f"policy: {outcome.run.last_policy()} (try it: goexplore evaluate {run})")
+    print(f"policy: {outcome.run.last_policy()} (try it: goexplore evaluate {run}{_named(chosen)})")
     print(f"picture: {run / 'training.png'}")
     if outcome.interrupted:
-        tell(f"continue with: goexplore robustify --run-dir {run} --resume")
+        log(f"continue with: goexplore robustify --run-dir {run} --resume{_named(chosen)}")
         return 130
     return 0
+
+
+def _named(chosen: _Arguments) -> str:
+    return "" if chosen.problem is None else f" --problem {chosen.problem}"
 
 
 def _base(arguments: list[str]) -> RobustifyConfig:
@@ -144,10 +163,9 @@ def _learners(chosen: _Arguments, arguments: list[str]) -> Iterator[None]:
         _share_cores(int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
         yield
         return
-    count = _default_workers(chosen.config.emulators) if chosen.workers is None else chosen.workers
-    if count < 1:
-        raise ConfigError(f"expected --workers to be 1 or more, got {count}: change it")
-    chosen.config.emulators_of_each(count)
+    count = _default_workers(chosen.config.environments) if chosen.workers is None else chosen.workers
+    require_at_least("workers", count, 1)
+    chosen.config.environments_of_each(count)
     _share_cores(count)
     if count == 1:
         yield
@@ -186,9 +204,9 @@ def _share_cores(processes: int) -> None:
     torch.set_num_threads(max(1, usable_cores() // processes))
 
 
-def _default_workers(emulators: int) -> int:
+def _default_workers(environments: int) -> int:
     most = torch.cuda.device_count() if torch.cuda.is_available() else usable_cores()
-    return max(count for count in range(1, max(most, 1) + 1) if emulators % count == 0)
+    return max(count for count in range(1, max(most, 1) + 1) if environments % count == 0)
 
 
 def _show(progress: TrainingProgress) -> dict[str, str]:
@@ -205,7 +223,7 @@ def _show(progress: TrainingProgress) -> dict[str, str]:
     shown |= {
         "entropy": f"{progress.losses.entropy:.2f}",
         "value loss": f"{progress.losses.value:.3f}",
-        "emulator's share": f"{progress.emulator_share:.0%}",
+        "environments' share": f"{progress.environment_share:.0%}",
         "time": duration(status.seconds),
     }
     if progress.seconds_left is not None:

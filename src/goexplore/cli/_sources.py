@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from goexplore.cli._progress import tell
-from goexplore.demos import Source
+from goexplore.cli._progress import log
 from goexplore.errors import ConfigError
+from goexplore.problems import Problem
+from goexplore.runs import SavedRun
 
 
-def open_source(path: Path) -> Source:
+def open_saved_run(path: Path, problem: Problem | None) -> SavedRun:
     """Read a run, and say what is wrong with it."""
-    source = Source.open(path)
-    for warning in source.warnings:
-        tell(f"warning: {warning}")
-    return source
+    run = SavedRun.open(path, problem)
+    for warning in run.warnings:
+        log(f"warning: {warning}")
+    return run
 
 
 def require_runs(paths: Sequence[Path]) -> None:

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 import tyro
 
-from goexplore.cli._policies import find_policy
-from goexplore.cli._progress import tell, thousands
-from goexplore.cli._sources import open_source
-from goexplore.config import EnvConfig
-from goexplore.demos import find_demonstration
-from goexplore.engines import Engine, EngineWish, choose_engine
-from goexplore.errors import ConfigError, DemonstrationError
+from goexplore.api import find_policy, require_score
+from goexplore.archive import Actions
+from goexplore.cli._arguments import parse, parse_problem
+from goexplore.cli._progress import log, thousands
+from goexplore.cli._sources import open_saved_run
+from goexplore.demos import find_demonstrations
+from goexplore.engines import EngineWish
+from goexplore.errors import ConfigError, DemonstrationError, require_at_least
 from goexplore.evaluation import EvaluationConfig, PolicyPlayer
 from goexplore.files import is_folder, output_errors, require_writable
+from goexplore.problems import EnvironmentSpec, Problem
 from goexplore.report import Film, Moment, check_video, play_episode, play_moments, write_video
+
+_SECONDS_BETWEEN_LINES = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Arguments:
-    """Render a demonstration, a trajectory of a run, or a policy that plays, as MP4 or GIF."""
+    """Render a demonstration, a trajectory of a run, or a policy at play, as MP4 or GIF."""
 
     source: tyro.conf.Positional[str]
     """A run, a policy or demonstration's file, or a sample's name such as montezuma-first-key-00."""
@@ -38,44 +43,35 @@ class _Arguments:
     speed: int = 1
     """Show every n-th game frame."""
     engine: EngineWish = "auto"
-    """The emulator that plays."""
+    """The emulator of an Atari game."""
     no_ops: int = 0
     """Of a policy: game frames of doing nothing at the start."""
     repetition: int = 0
     """Of a policy: which of the episodes of `goexplore evaluate` with that many no-ops."""
-    sharpness: float = 1.0
-    """Of a policy: logits are multiplied by this."""
+    temperature: float = 1.0
+    """Of a policy: logits are divided by this."""
+    problem: str | None = None
+    """The problem's import path, such as my_game:Lock, if it is one that no package registers."""
     config: Annotated[EvaluationConfig, tyro.conf.arg(name="")] = field(default_factory=EvaluationConfig)
 
 
 def run_video(arguments: list[str]) -> int:
     """Run the verb."""
-    chosen = tyro.cli(_Arguments, prog="goexplore video", args=arguments)
+    chosen = parse(_Arguments, arguments, prog="goexplore video")
     check_video(chosen.out, chosen.scale)
+    problem = parse_problem(chosen.problem)
     policy = find_policy(chosen.source)
     if policy is not None:
         if chosen.cell is not None:
-            raise ConfigError("expected a search for --cell, got a policy: omit one of them")
-        return _film_policy(policy, chosen)
-    if is_folder(chosen.source):
-        source = open_source(Path(chosen.source))
-        archive, ranked = source.archive, source.ranked()
-        if chosen.cell is None and not ranked:
-            raise DemonstrationError(
-                f"expected a run that has found something, got {source.path}: explore longer"
-            )
-        entry = archive[ranked[0] if chosen.cell is None else source.find(chosen.cell)]
-        env, score = source.config.env, entry.standing.score
-        actions = archive.trajectory(entry.number)
-    else:
-        if chosen.cell is not None:
-            raise ConfigError("expected a run for --cell, got a demonstration: omit one of them")
-        demonstration = find_demonstration(chosen.source)
-        env, actions, score = demonstration.env, demonstration.actions, demonstration.score
+            raise ConfigError("expected a search for `cell`, got a policy: omit one of them")
+        return _film_policy(policy, problem, chosen)
+    env, actions, score = _trajectory(chosen, problem)
     require_writable(chosen.out)
-    engine = _choose_engine(env, chosen)
-    moments = _require_score(play_moments(env, actions, engine, every=chosen.speed), score)
-    film = _write(moments, chosen)
+    moments = play_moments(_bind(env, chosen), actions, every=chosen.speed)
+    film = _write(
+        moments, chosen, lambda moment: f"{thousands(moment.training_frame)} of {thousands(len(actions))}"
+    )
+    require_score(score, film.last.score)
     print(
         f"{chosen.out}: {thousands(film.frames)} pictures of {thousands(len(actions))} training frames, "
         f"search score {thousands(score)}"
@@ -83,29 +79,39 @@ def run_video(arguments: list[str]) -> int:
     return 0
 
 
-def _choose_engine(env: EnvConfig, chosen: _Arguments) -> Engine:
-    choice = choose_engine(env.name, chosen.engine)
-    tell(f"engine: {choice.reason}")
-    return choice.engine
+def _trajectory(chosen: _Arguments, problem: Problem | None) -> tuple[EnvironmentSpec, Actions, float]:
+    """Return what is played, its actions and its score: of a run's entry, or of a demonstration."""
+    if is_folder(chosen.source):
+        run = open_saved_run(Path(chosen.source), problem)
+        ranked = run.ranked()
+        if chosen.cell is None and not ranked:
+            raise DemonstrationError(
+                f"expected a run that has found something, got {run.path}: explore longer"
+            )
+        entry = ranked[0] if chosen.cell is None else run.find(chosen.cell)
+        return run.problem.env, run.archive.trajectory(entry), run.archive[entry].score
+    if chosen.cell is not None:
+        raise ConfigError("expected a run for `cell`, got a demonstration: omit one of them")
+    (demonstration,) = find_demonstrations(chosen.source, problem)
+    return demonstration.env, demonstration.actions, demonstration.score
 
 
-def _film_policy(file: Path, chosen: _Arguments) -> int:
-    if chosen.no_ops < 0 or chosen.repetition < 0:
-        raise ConfigError(
-            f"expected --no-ops and --repetition to be 0 or more, got {chosen.no_ops} and "
-            f"{chosen.repetition}: change them"
-        )
-    player = PolicyPlayer(file, sharpness=chosen.sharpness)
+def _bind(env: EnvironmentSpec, chosen: _Arguments) -> EnvironmentSpec:
+    binding = env.with_engine(chosen.engine)
+    log(f"engine: {binding.reason}")
+    return binding.env
+
+
+def _film_policy(file: Path, problem: Problem | None, chosen: _Arguments) -> int:
+    require_at_least("no_ops", chosen.no_ops, 0)
+    require_at_least("repetition", chosen.repetition, 0)
+    player = PolicyPlayer(file, temperature=chosen.temperature, problem=problem)
+    player.env = _bind(player.env, chosen)
     require_writable(chosen.out)
     moments = play_episode(
-        player,
-        chosen.config,
-        _choose_engine(player.env, chosen),
-        no_ops=chosen.no_ops,
-        repetition=chosen.repetition,
-        every=chosen.speed,
+        player, chosen.config, no_ops=chosen.no_ops, repetition=chosen.repetition, every=chosen.speed
     )
-    film = _write(moments, chosen)
+    film = _write(moments, chosen, lambda moment: thousands(moment.training_frame))
     print(
         f"{chosen.out}: {thousands(film.frames)} pictures of {thousands(film.last.training_frame)} training "
         f"frames, score {thousands(film.last.score)} of one episode of the stochastic game"
@@ -113,16 +119,14 @@ def _film_policy(file: Path, chosen: _Arguments) -> int:
     return 0
 
 
-def _write(moments: Iterator[Moment], chosen: _Arguments) -> Film:
+def _write(moments: Iterator[Moment], chosen: _Arguments, done: Callable[[Moment], str]) -> Film:
+    last = monotonic()
+
+    def progress(moment: Moment) -> None:
+        nonlocal last
+        if monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = monotonic()
+            log(f"rendered {done(moment)} training frames")
+
     with output_errors(chosen.out):
-        return write_video(moments, chosen.out, scale=chosen.scale, overlay=chosen.overlay)
-
-
-def _require_score(moments: Iterator[Moment], score: float) -> Iterator[Moment]:
-    """Pass on a trajectory; refuse it where its end is not what was claimed."""
-    for moment in moments:
-        yield moment
-    if moment.score != score:
-        raise DemonstrationError(
-            f"expected a score of {score:g}, got {moment.score:g} on replay: check it with `goexplore verify`"
-        )
+        return write_video(moments, chosen.out, scale=chosen.scale, overlay=chosen.overlay, progress=progress)

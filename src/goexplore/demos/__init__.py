@@ -1,41 +1,33 @@
-"""Demonstrations: the best trajectories of Phase 1, cut, checked by replay and kept in small files."""
+"""Demonstrations: the best trajectories of Phase 1, cut, verified by replay and kept in small files."""
 
-from goexplore.demos._cuts import Cuts
 from goexplore.demos._demonstration import (
     SUFFIX,
     Demonstration,
     Provenance,
+    parse_demonstration,
     write_demonstration,
 )
+from goexplore.demos._difference import keep_different
 from goexplore.demos._extract import Rules, Take, extract
-from goexplore.demos._replay import (
-    Recording,
-    Survey,
-    read_demonstration,
-    record,
-    survey,
-    verify_demonstration,
-)
-from goexplore.demos._samples import find_demonstration, sample_names
-from goexplore.demos._source import Source, keep_different
+from goexplore.demos._samples import demonstration_files, find_demonstrations, sample_file, sample_names
+from goexplore.demos._truncation import Truncation
+from goexplore.demos._verification import read_demonstration, verify_demonstration
 
 __all__ = [
     "SUFFIX",
-    "Cuts",
     "Demonstration",
     "Provenance",
-    "Recording",
     "Rules",
-    "Source",
-    "Survey",
     "Take",
+    "Truncation",
+    "demonstration_files",
     "extract",
-    "find_demonstration",
+    "find_demonstrations",
     "keep_different",
+    "parse_demonstration",
     "read_demonstration",
-    "record",
+    "sample_file",
     "sample_names",
-    "survey",
     "verify_demonstration",
     "write_demonstration",
 ]

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goexplore.config import EnvConfig, env_from_json
-from goexplore.envs import Place
+from goexplore.archive import Actions, action_bytes, pack_actions, unpack_actions
+from goexplore.cells import End
+from goexplore.envs import Location
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.files import json_sha256, versions, write_json
+from goexplore.problems import EnvironmentSpec, Problem, find_environment
 
 FORMAT = "goexplore demonstration"
-VERSION = 1
+VERSION = 2
 """Raised when older versions of goexplore could not read the file; docs/format.md describes it."""
 
 SUFFIX = ".demo.json"
@@ -39,7 +41,7 @@ class Provenance:
     """The entry's cell, in hexadecimal."""
     search_game_frames: int
     """Game frames that the search had played."""
-    cuts: tuple[str, ...] = ()
+    truncation: tuple[str, ...] = ()
     """How the trajectory was cut, in words."""
 
 
@@ -47,14 +49,22 @@ class Provenance:
 class Demonstration:
     """What to do from the initial state, and what it brings."""
 
-    env: EnvConfig
-    actions: bytes
-    """One action per training frame: an index into the game's action set."""
+    target: str
+    """What finds the environment again: an id, or the name of a problem."""
+    env: EnvironmentSpec
+    actions: Actions
+    """One action per training frame."""
+    action_count: int
+    """How many actions the environment has."""
+    frame_skip: int
+    """Game frames per training frame."""
     rewards: tuple[float, ...]
     """One per training frame."""
-    end: Place
+    location: Location
     """Where it ends."""
-    trace: str
+    end: End
+    """Whether and how it ends the episode."""
+    digest: str
     """SHA-256 of every action and the observation that it led to."""
     provenance: Provenance
     versions: dict[str, str] = field(default_factory=versions)
@@ -67,19 +77,24 @@ class Demonstration:
     @property
     def game_frames(self) -> int:
         """How long it plays."""
-        return len(self.actions) * self.env.frame_skip
+        return len(self.actions) * self.frame_skip
 
 
 def write_demonstration(demonstration: Demonstration, file: Path) -> None:
     """Write a file of a few kilobytes."""
+    packed = pack_actions(demonstration.actions, action_bytes(demonstration.action_count))
     content = {
-        "env": dataclasses.asdict(demonstration.env),
+        "target": demonstration.target,
+        "env": demonstration.env.settings(),
+        "action_count": demonstration.action_count,
+        "frame_skip": demonstration.frame_skip,
         "training_frames": len(demonstration.actions),
         "score": demonstration.score,
-        "actions": base64.b64encode(zlib.compress(demonstration.actions, 9)).decode(),
+        "actions": base64.b64encode(zlib.compress(packed, 9)).decode(),
         "rewards": [[index, reward] for index, reward in enumerate(demonstration.rewards) if reward],
-        "end": {"level": demonstration.end.level, "room": demonstration.end.room},
-        "trace": demonstration.trace,
+        "location": {"level": demonstration.location.level, "room": demonstration.location.room},
+        "end": demonstration.end.name.lower(),
+        "digest": demonstration.digest,
         "provenance": dataclasses.asdict(demonstration.provenance),
         "versions": demonstration.versions,
     }
@@ -88,8 +103,11 @@ def write_demonstration(demonstration: Demonstration, file: Path) -> None:
     )
 
 
-def parse_demonstration(file: Path) -> Demonstration:
-    """Return what a file says that `write_demonstration` wrote, if nothing in it has changed since."""
+def parse_demonstration(file: Path, problem: Problem | None = None) -> Demonstration:
+    """Return what a file says that `write_demonstration` wrote, if nothing in it has changed since.
+
+    The `problem` has to be given where it comes from an import path: a file never makes us import code.
+    """
     try:
         written = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -107,7 +125,7 @@ def parse_demonstration(file: Path) -> Demonstration:
     if written.get("version") != VERSION:
         raise DemonstrationError(
             f"expected a demonstration of version {VERSION}, got {written.get('version')!r} in {file}: "
-            "use the version of goexplore that wrote it, or a newer one"
+            "make it anew with `goexplore demos`, or use the version of goexplore that wrote it"
         )
     content = written.get("content")
     if json_sha256(content) != written.get("sha256"):
@@ -116,16 +134,17 @@ def parse_demonstration(file: Path) -> Demonstration:
             "damaged, copy it again"
         )
     try:
-        return _from_json(content or {})
+        return _from_json(content or {}, problem, str(file))
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error, ConfigError) as error:
         raise DemonstrationError(
             f"expected the fields of a demonstration in {file}, got {error!r}: make it anew"
         ) from error
 
 
-def _from_json(content: dict[str, Any]) -> Demonstration:
+def _from_json(content: dict[str, Any], problem: Problem | None, where: str) -> Demonstration:
     packed = base64.b64decode(content["actions"], validate=True)
-    actions = zlib.decompressobj().decompress(packed, _MOST_TRAINING_FRAMES)
+    size = action_bytes(content["action_count"])
+    actions = unpack_actions(zlib.decompressobj().decompress(packed, size * _MOST_TRAINING_FRAMES), size)
     rewards = [0.0] * len(actions)
     for index, reward in content["rewards"]:
         rewards[index] = float(reward)
@@ -135,11 +154,15 @@ def _from_json(content: dict[str, Any]) -> Demonstration:
         raise ValueError(f"rewards of {sum(rewards):g} instead of {content['score']:g}")
     provenance = content["provenance"]
     return Demonstration(
-        env=env_from_json(content["env"]),
+        target=content["target"],
+        env=find_environment(content["target"], content["env"], problem, where),
         actions=actions,
+        action_count=content["action_count"],
+        frame_skip=content["frame_skip"],
         rewards=tuple(rewards),
-        end=Place(**content["end"]),
-        trace=content["trace"],
-        provenance=Provenance(**{**provenance, "cuts": tuple(provenance["cuts"])}),
+        location=Location(**content["location"]),
+        end=End[content["end"].upper()],
+        digest=content["digest"],
+        provenance=Provenance(**{**provenance, "truncation": tuple(provenance["truncation"])}),
         versions=content["versions"],
     )

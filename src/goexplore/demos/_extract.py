@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, TypeAlias
 
-from goexplore.archive import Standing
-from goexplore.build import build_env
-from goexplore.demos._cuts import Cuts
+from goexplore.archive import Actions, ScoreLength
 from goexplore.demos._demonstration import Demonstration, Provenance
-from goexplore.demos._replay import record, survey
-from goexplore.demos._source import Source, keep_different
-from goexplore.errors import ConfigError, DemonstrationError
+from goexplore.demos._difference import keep_different
+from goexplore.demos._truncation import Truncation
+from goexplore.errors import ConfigError, DemonstrationError, require_at_least, require_between
+from goexplore.replay import record, survey
+from goexplore.runs import SavedRun
 
 Take: TypeAlias = Literal["best", "per-run", "different"]
 
@@ -26,33 +25,32 @@ class Rules:
     take: Take = "best"
     """The best of all runs, the best of each run, or the best that differ from each other."""
     count: int = 10
-    """How many at most, where several are taken that differ."""
+    """How many at most, where several are taken that differ from each other."""
     difference: float = 0.2
-    """Of a trajectory's training frames, the share that must come after it parted from those taken before."""
+    """Share of a trajectory's training frames that must come after it parted from those taken before."""
     cell: str | None = None
-    """Only the trajectory to this entry: its cell in hexadecimal, or its number."""
+    """Only the trajectory to this entry: its number, or its cell in hexadecimal (see `goexplore cells`)."""
     highest_level: bool = False
-    """Only trajectories that end on the highest level of their run: this leaves out those that stay in the
-    treasure room for ever (appendix A.4)."""
-    cuts: Cuts = field(default_factory=Cuts)
+    """Only from the highest level of each run, which leaves out Montezuma's treasure room bug (appendix A.4)."""
+    truncation: Truncation = field(default_factory=Truncation)
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise ConfigError(f"expected --count to be 1 or more, got {self.count}: change it")
-        if not 0 <= self.difference <= 1:
-            raise ConfigError(f"expected --difference between 0 and 1, got {self.difference}: change it")
+        require_at_least("count", self.count, 1)
+        require_between("difference", self.difference, 0, 1)
 
     @property
     def need_a_survey(self) -> bool:
         """Whether what the archive says of its entries does not suffice to choose."""
-        return self.cuts.change_the_order or (self.take == "different" and self.cuts.after_last_reward)
+        return self.truncation.change_the_order or (
+            self.take == "different" and self.truncation.after_last_reward
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    source: Source
+    source: SavedRun
     entry: int
-    ranked: Standing
+    ranked: ScoreLength
     """By which candidates compete."""
     length: int
     """Training frames that would become the demonstration, before what `after_last_reward` cuts off if there
@@ -61,27 +59,33 @@ class _Candidate:
     """Of these training frames, as the archive says or the survey found."""
 
     @property
-    def actions(self) -> bytes:
+    def ends_the_episode(self) -> bool:
+        archive = self.source.archive
+        return archive.has_ended(self.entry) and self.length == archive[self.entry].length
+
+    @property
+    def actions(self) -> Actions:
         return self.source.archive.trajectory(self.entry)[: self.length]
 
 
 def extract(
-    sources: Sequence[Source],
+    sources: Sequence[SavedRun],
     rules: Rules,
     progress: Callable[[str], None] = lambda line: None,
 ) -> list[Demonstration]:
     """Return the demonstrations that the rules ask for, the best first, recorded on the reference."""
-    games = [{**dataclasses.asdict(each.config.env), "game": each.config.env.name} for each in sources]
+    games = [{**each.problem.env.settings(), "game": each.problem.env.name} for each in sources]
     if any(game != games[0] for game in games):
         raise ConfigError(
-            "expected runs of one game with equal settings of it, got different ones: leave one kind out"
+            "expected runs of one environment with equal settings of it, got different ones: leave one kind out"
         )
     candidates: list[_Candidate] = []
     for source in sources:
         progress(f"looking through {source.name}")
         found = list(_survey(source, rules) if rules.need_a_survey else _claims(source, rules))
-        if rules.cell is None:  # without points there is nothing to learn from
-            found = [candidate for candidate in found if candidate.ranked.score > 0]
+        if rules.cell is None:  # without points there is nothing to learn from, unless points only cost
+            won = [candidate for candidate in found if candidate.ranked.score > 0]
+            found = won or [candidate for candidate in found if candidate.ends_the_episode]
         if not found:
             progress(f"{source.name} has none")
         candidates += found
@@ -91,12 +95,12 @@ def extract(
     if not taken:
         raise DemonstrationError(
             f"expected a trajectory {_wish(rules)}, got none from {len(sources)} "
-            f"{'run' if len(sources) == 1 else 'runs'}: explore longer, ask for less, or name a --cell"
+            f"{'run' if len(sources) == 1 else 'runs'}: explore longer, ask for less, or name a `cell`"
         )
     return [_record(candidate, rules, progress) for candidate in taken]
 
 
-def _entries(source: Source, rules: Rules) -> list[int]:
+def _entries(source: SavedRun, rules: Rules) -> list[int]:
     if rules.cell is not None:
         return [source.find(rules.cell)]
     entries = range(len(source.archive))
@@ -107,43 +111,46 @@ def _entries(source: Source, rules: Rules) -> list[int]:
     return [entry for entry in entries if levels[entry] == highest]
 
 
-def _claims(source: Source, rules: Rules) -> Iterator[_Candidate]:
+def _claims(source: SavedRun, rules: Rules) -> Iterator[_Candidate]:
     """Yield all trajectories as they are, by what the archive says of them."""
     for entry in _entries(source, rules):
-        standing = source.archive.board.standing(entry)
-        if standing.length > 0:
-            length, score = standing.length, standing.score
-            yield _Candidate(source=source, entry=entry, ranked=standing, length=length, score=score)
+        score_length = source.archive.score_index.score_length(entry)
+        if score_length.length > 0:
+            length, score = score_length.length, score_length.score
+            yield _Candidate(source=source, entry=entry, ranked=score_length, length=length, score=score)
 
 
-def _survey(source: Source, rules: Rules) -> Iterator[_Candidate]:
+def _survey(source: SavedRun, rules: Rules) -> Iterator[_Candidate]:
     """Play all trajectories as far as they matter, and yield them as they are when cut."""
-    first_with: dict[bytes, int] = {}  # trajectories that are equal once cut are one candidate
+    first_with: dict[Actions, int] = {}  # trajectories that are equal once cut are one candidate
     for entry in _entries(source, rules):
-        first_with.setdefault(source.archive.trajectory(entry)[: rules.cuts.frames_to_survey], entry)
+        first_with.setdefault(source.archive.trajectory(entry)[: rules.truncation.frames_to_survey], entry)
     entries = list(first_with.values())
-    env = build_env(source.config.env, source.replaying_engine)
+    problem, _ = source.problem.with_engine("auto")  # trajectories are the same on all engines
+    env = problem.env()
     candidates = []
     for number, found in survey(env, list(first_with)):
-        claim = source.archive.board.standing(entries[number])
+        claim = source.archive.score_index.score_length(entries[number])
         if len(found.rewards) == claim.length:
             _require_score(source, entries[number], claim.score, found.rewards)
-        ranked = rules.cuts.rank_length(found.rewards, found.levels)
-        final = None if ranked is None else rules.cuts.final_length(found.rewards, ranked)
+        ranked = rules.truncation.rank_length(found.rewards, found.levels)
+        final = None if ranked is None else rules.truncation.final_length(found.rewards, ranked)
         if ranked is not None and final:
-            standing = Standing(sum(found.rewards[:ranked]), ranked)
+            score_length = ScoreLength(sum(found.rewards[:ranked]), ranked)
             score = sum(found.rewards[:final])
             candidates.append(
-                _Candidate(source=source, entry=entries[number], ranked=standing, length=final, score=score)
+                _Candidate(
+                    source=source, entry=entries[number], ranked=score_length, length=final, score=score
+                )
             )
     yield from sorted(candidates, key=lambda candidate: candidate.entry)
 
 
-def _require_score(source: Source, entry: int, expected: float, rewards: Sequence[float]) -> None:
+def _require_score(source: SavedRun, entry: int, expected: float, rewards: Sequence[float]) -> None:
     if sum(rewards) != expected:
         raise DemonstrationError(
             f"expected a score of {expected:g} from entry {entry} of {source.name}, got {sum(rewards):g} on "
-            "replay: the archive is damaged or the emulator another one, see `goexplore verify "
+            "replay: the archive is damaged or the simulator another one, see `goexplore verify "
             f"{source.path}`"
         )
 
@@ -165,7 +172,7 @@ def _choose(candidates: Sequence[_Candidate], rules: Rules) -> Iterator[_Candida
 def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]) -> Demonstration:
     source, entry, actions = candidate.source, candidate.entry, candidate.actions
     progress(f"recording entry {entry} of {source.name}: {len(actions)} training frames")
-    env = build_env(source.config.env)
+    env = source.problem.env.reference()()
     try:
         recording = record(env, actions)
     except DemonstrationError as error:
@@ -174,33 +181,37 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
         ) from error
     _require_score(source, entry, candidate.score, recording.rewards)
     if not rules.need_a_survey:
-        final = rules.cuts.final_length(recording.rewards, len(actions))
+        final = rules.truncation.final_length(recording.rewards, len(actions))
         if final is None:
             raise DemonstrationError(
                 f"expected a reward to end entry {entry} of {source.name} after, got none: omit "
-                "--after-last-reward"
+                "`after_last_reward`"
             )
         if final < len(actions):
             actions = actions[:final]
             recording = record(env, actions)
     return Demonstration(
-        env=source.config.env,
+        target=source.problem.env_target,
+        env=source.problem.env,
         actions=actions,
+        action_count=env.action_count,
+        frame_skip=env.frame_skip,
         rewards=recording.rewards,
+        location=recording.location,
         end=recording.end,
-        trace=recording.trace,
+        digest=recording.digest,
         provenance=Provenance(
             run=source.name,
-            seed=source.config.seed,
+            seed=source.seed,
             entry=entry,
             cell=source.archive.cell(entry).hex(),
             search_game_frames=source.status.game_frames,
-            cuts=rules.cuts.describe(),
+            truncation=rules.truncation.describe(),
         ),
     )
 
 
 def _wish(rules: Rules) -> str:
-    parts = ["with a positive score"] if rules.cell is None else ["of at least one training frame"]
-    parts += [f"that can be cut {text}" for text in rules.cuts.describe()]
+    parts = ["with a positive score, or that ends its episode"] if rules.cell is None else ["of at least one training frame"]
+    parts += [f"that can be cut {text}" for text in rules.truncation.describe()]
     return " and ".join(parts)

@@ -1,9 +1,17 @@
-"""Environments: simulators that can be reset, stepped, saved and put back."""
+"""Environments: simulators that can be reset, stepped, saved and put back. The contract, and Atari games."""
 
-from goexplore.envs._atari import AtariEnv
-from goexplore.envs._environment import NOWHERE, Environment, Place, Step
-from goexplore.envs._games import TWO_MAZES, EpisodeEnd, facts, gymnasium_id, read_rom, rom_name
-from goexplore.envs._mazes import TwoMazes
+from goexplore.envs._ale import AtariEnv
+from goexplore.envs._atari import AtariEnvironment, AtariFacts, EpisodeEnd
+from goexplore.envs._environment import (
+    MAX_ACTIONS,
+    NOWHERE,
+    Environment,
+    Location,
+    Palette,
+    RoomMap,
+    Step,
+    require_actions,
+)
 from goexplore.envs._native_atari import (
     NativeAtariEnv,
     action_numbers,
@@ -11,23 +19,29 @@ from goexplore.envs._native_atari import (
     load_cartridge,
     why_interpreted,
 )
+from goexplore.envs._observations import observation_bytes
+from goexplore.envs._roms import gymnasium_id, read_rom, rom_name
 
 __all__ = [
+    "MAX_ACTIONS",
     "NOWHERE",
-    "TWO_MAZES",
     "AtariEnv",
+    "AtariEnvironment",
+    "AtariFacts",
     "Environment",
     "EpisodeEnd",
+    "Location",
     "NativeAtariEnv",
-    "Place",
+    "Palette",
+    "RoomMap",
     "Step",
-    "TwoMazes",
     "action_numbers",
     "explain_fault",
-    "facts",
     "gymnasium_id",
     "load_cartridge",
+    "observation_bytes",
     "read_rom",
+    "require_actions",
     "rom_name",
     "why_interpreted",
 ]

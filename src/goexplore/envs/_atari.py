@@ -1,131 +1,108 @@
-"""Atari games on ale-py, without stochasticity (paper section 2.1.3)."""
+"""What Atari games have in common, whichever engine plays them."""
 
-from typing import Any, cast
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.envs._environment import Environment, Place, Step
-from goexplore.envs._games import EpisodeEnd, facts, rom_name
-from goexplore.errors import ConfigError, SnapshotError
+from goexplore.envs._environment import NOWHERE, Environment, Location, RoomMap
+
+EpisodeEnd: TypeAlias = Literal["life-loss", "game-over"]
 
 
-class AtariEnv(Environment):
-    """One emulator. Observations are the screen as palette indices, 210 x 160 bytes.
+@dataclass(frozen=True, kw_only=True)
+class AtariFacts:
+    """What is known of one game beyond its ROM. The defaults hold for a game of which nothing is known."""
+
+    episode_end: EpisodeEnd = "game-over"
+    """What ends an episode of the search (paper appendix A.2)."""
+
+    room_address: int | None = None
+    """RAM byte that differs between rooms: for metrics and maps only, never for cells."""
+
+    room_numbers: bytes = bytes(range(256))
+    """The number of the room for each value of that byte."""
+
+    level_address: int | None = None
+    """RAM byte with the level: for metrics and maps only, never for cells."""
+
+    way_to_next_level: tuple[int, int] | None = None
+    """The rooms between which a level ends, where the byte does not count all levels."""
+
+    room_map: RoomMap | None = None
+    """How the rooms lie beside each other."""
+
+    score_limit: int | None = None
+    """Where the score counter starts again at 0; the emulator then reports a reward of about -score_limit."""
+
+    def location(self, memory: Sequence[int] | NDArray[np.uint8]) -> Location:
+        """Return level and room in a game's memory, where they are known."""
+        if self.room_address is None:
+            return NOWHERE
+        level = 0 if self.level_address is None else int(memory[self.level_address])
+        return Location(level, self.room_numbers[int(memory[self.room_address])])
+
+    def location_after(self, before: Location, here: Location) -> Location:
+        """Return where a training frame led, with levels counted from `before` on."""
+        if self.way_to_next_level is None:
+            return here
+        return Location(before.level + ((before.room, here.room) == self.way_to_next_level), here.room)
+
+    def reward(self, reported: int) -> float:
+        """Return what was won: where the score counter rolled over, the points were still won."""
+        if self.score_limit is not None and reported < -self.score_limit // 2:
+            reported += self.score_limit
+        return float(reported)
+
+
+class AtariEnvironment(Environment):
+    """One Atari game. Observations are the screen as palette indices, 210 x 160 bytes.
 
     The screen is the last raw frame of the training frame: no maximum over two frames. Palette indices cost
-    a tenth of what RGB or grey frames cost; `grey` has their grey levels, for cells that need these.
+    a tenth of what RGB or grey frames cost.
     """
 
+    no_op = 0
+    """The first action of every game's action set is to do nothing."""
+    stale_after_restore = True
+    pixel_aspect = 1.75
+    """A television shows the 160 x 210 pixels in a shape of 4 to 3."""
+
     def __init__(
-        self,
-        *,
-        game: str,
-        frame_skip: int = 4,
-        full_action_set: bool = False,
-        episode_end: EpisodeEnd | None = None,
+        self, *, rom: str, frame_skip: int, episode_end: EpisodeEnd | None, facts: AtariFacts
     ) -> None:
-        """Load `game`. `episode_end` None means what the paper used for that game, else game over."""
-        import ale_py
-
-        rom = rom_name(game)
-        path = ale_py.roms.get_rom_path(rom)
-        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-        if path is None or ale_py.ALEInterface.isSupportedROM(path) is None:
-            raise ConfigError(f"the emulator cannot play {rom!r} with one player: choose another game")
-        self._ale = ale = ale_py.ALEInterface()
-        # Set whatever has a default: defaults differ between ALE, Gymnasium ids and versions.
-        ale.setInt("frame_skip", frame_skip)
-        ale.setInt("random_seed", 0)
-        ale.setInt("max_num_frames_per_episode", 0)
-        ale.setFloat("repeat_action_probability", 0.0)
-        ale.setBool("color_averaging", False)
-        ale.loadROM(path)
-        ale.reset_game()
-        self._state_type = ale_py.ALEState
-        self._initial = ale.cloneState()
+        """`episode_end` None means what the paper used for that game, else game over."""
+        self.rom = rom
         self.frame_skip = frame_skip
-        self._actions = ale.getLegalActionSet() if full_action_set else ale.getMinimalActionSet()
-        self.action_count = len(self._actions)
-        self._facts = facts(rom)
-        self._ends_at_life_loss = (episode_end or self._facts.episode_end) == "life-loss"
-        self._lives = ale.lives()
-        self.grey: NDArray[np.int16] = np.full(256, -1, np.int16)
-        """The grey level of each palette index, -1 until it was seen: this environment is its own palette."""
-        self.learn()
-        self._initial_screen: NDArray[np.uint8] = ale.getScreen().copy()
-        self._initial_picture: NDArray[np.uint8] = ale.getScreenRGB()
-        self._initial_memory = ale.getRAM().tobytes()
-        self._at_start = True
+        self.facts = facts
+        self.ends_at_life_loss = (episode_end or facts.episode_end) == "life-loss"
+        self.has_rooms = facts.room_address is not None
+        self.has_levels = facts.level_address is not None
+        self.room_map = facts.room_map
 
-    def reset(self) -> None:
-        """Go to the initial state. The emulator's own reset leaves counters running, so restore it."""
-        self._ale.restoreState(self._initial)
-        self._lives = self._ale.lives()
-        self._at_start = True
+    def require_action(self, action: int) -> None:
+        """Refuse an action that the game does not have."""
+        if not 0 <= action < self.action_count:
+            raise ValueError(f"expected an action from 0 to {self.action_count - 1}, got {action}")
 
-    def step(self, action: int) -> Step:
-        """Play one training frame."""
-        ale = self._ale
-        self._at_start = False
-        reward = float(ale.act(self._actions[action]))
-        limit = self._facts.score_limit
-        if limit is not None and reward < -limit // 2:
-            reward += limit  # the score counter rolled over; the points were still won
-        if self._ends_at_life_loss:
-            lives = ale.lives()
-            lost = lives < self._lives
-            self._lives = lives
-            return Step(reward, lost or ale.game_over())
-        return Step(reward, ale.game_over())
-
-    def observation(self) -> NDArray[np.uint8]:
-        """Return the screen as palette indices: a view that the next step overwrites."""
-        screen: NDArray[np.uint8] = self._initial_screen if self._at_start else self._ale.getScreen()
-        return screen
-
-    def learn(self) -> None:
-        """Note the grey levels of all colours on the screen, as the emulator gives them.
-
-        The palette depends on the ROM's television standard, so it is learnt when a new colour shows up.
-        """
-        self.grey[self._ale.getScreen()] = self._ale.getScreenGrayscale()
-
-    def place(self) -> Place:
-        """Return level and room as the game's memory has them, where they are known."""
-        return self._facts.place(self._ale.getRAM())
-
-    def place_after(self, before: Place) -> Place:
-        """Return level and room, with all levels counted."""
-        return self._facts.place_after(before, self.place())
-
-    def lives(self) -> int:
-        """Return the lives that are left."""
-        return int(self._ale.lives())
-
-    def picture(self) -> NDArray[np.uint8]:
-        """Return the screen as red, green and blue."""
-        picture: NDArray[np.uint8] = self._initial_picture if self._at_start else self._ale.getScreenRGB()
-        return picture
-
+    @abstractmethod
     def memory(self) -> bytes:
-        """Return the game's 128 bytes of memory. Stale right after `restore`."""
-        return self._initial_memory if self._at_start else self._ale.getRAM().tobytes()
+        """Return the game's 128 bytes of memory."""
 
-    def snapshot(self) -> bytes:
-        """Return the emulator's state; its unused random generator is left out by the emulator."""
-        return cast(bytes, self._ale.cloneState().__getstate__())
+    @staticmethod
+    def native_memory(snapshot: bytes) -> bytes:
+        """Return the game's memory in a state of the native engine, which begins with it."""
+        return snapshot[:128]
 
-    def restore(self, snapshot: bytes) -> None:
-        """Go back to a state. Screen and memory are stale until the next step."""
-        state = self._state_type.__new__(self._state_type)
-        try:
-            state.__setstate__(cast(Any, snapshot))
-            self._ale.restoreState(state)
-        except SystemError as error:  # how the binding passes on the emulator's own exceptions
-            raise SnapshotError(
-                f"expected a state of this game and emulator version, got {len(snapshot)} bytes "
-                f"that the emulator refuses: resume with the versions in the run's config.json"
-            ) from error
-        self._lives = self._ale.lives()
-        self._at_start = False
+    def location(self) -> Location:
+        """Return level and room as the game's memory has them, where they are known."""
+        return self.facts.location(self.memory())
+
+    def location_after(self, before: Location) -> Location:
+        """Return level and room, with all levels counted."""
+        return self.facts.location_after(before, self.location())

@@ -1,5 +1,6 @@
 """Evaluation: how well a policy plays the unmodified, stochastic game (paper section 2.3)."""
 
+from goexplore.evaluation._baselines import BY_REPLAY, MEANING, OURS, by_replay, up_to, variants
 from goexplore.evaluation._choice import Candidate, Choice, candidates, choose
 from goexplore.evaluation._episodes import Episode, EpisodeInPlay, EvaluationConfig, play_episodes
 from goexplore.evaluation._players import OpenLoopPlayer, Player, PolicyPlayer, RandomPlayer
@@ -16,6 +17,9 @@ from goexplore.evaluation._statistics import Estimate, caution, mean_with_interv
 from goexplore.evaluation._table import check_table, protocol_note, write_table
 
 __all__ = [
+    "BY_REPLAY",
+    "MEANING",
+    "OURS",
     "Candidate",
     "Choice",
     "Episode",
@@ -28,6 +32,7 @@ __all__ = [
     "Player",
     "PolicyPlayer",
     "RandomPlayer",
+    "by_replay",
     "candidates",
     "caution",
     "check_table",
@@ -40,6 +45,8 @@ __all__ = [
     "protocol_note",
     "read_episodes",
     "share_with_interval",
+    "up_to",
+    "variants",
     "whole_repetitions",
     "write_episodes",
     "write_table",

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict
-from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.build import build_env
-from goexplore.config import EnvConfig
 from goexplore.demos import Demonstration
-from goexplore.errors import ConfigError
+from goexplore.errors import require_positive
+from goexplore.play import Observation, PreprocessingConfig
+from goexplore.problems import EnvironmentSpec, Problem
 from goexplore.random import SplitMix64
-from goexplore.robustify._stochastic import EyesConfig
 
 Numbers: TypeAlias = NDArray[np.int64]
-Screens: TypeAlias = Sequence[NDArray[np.uint8]]
+Observations: TypeAlias = Sequence[Observation]
 Streams: TypeAlias = Sequence[SplitMix64]
 
 
 class Player(ABC):
     """Chooses actions in several episodes at once."""
 
-    env: EnvConfig
-    """The game that it plays."""
-    eyes: EyesConfig | None = None
-    """What it needs to see, if anything."""
+    env: EnvironmentSpec
+    """What it plays."""
+    preprocessing: PreprocessingConfig | None = None
+    """What it needs to observe, if anything."""
     actions: int | None = None
-    """How many actions it believes the game to have, if it does not know the game otherwise."""
+    """How many actions it expects the environment to have, if that is part of it."""
     longest: int | None = None
     """Training frames after which it has nothing more to do."""
 
@@ -45,34 +42,40 @@ class Player(ABC):
         return
 
     @abstractmethod
-    def act(self, episodes: Numbers, seen: Screens, random: Streams) -> list[int]:
+    def act(self, episodes: Numbers, seen: Observations, random: Streams) -> list[int]:
         """Return an action for each of the episodes that go on; each has its own stream to draw from."""
 
 
 class PolicyPlayer(Player):
     """A policy that draws from its probabilities."""
 
-    def __init__(self, file: Path, *, sharpness: float = 1.0) -> None:
-        """`sharpness` above 1 makes likely actions likelier: logits are multiplied by it."""
-        from goexplore.robustify._policy_file import checksum, load_policy
+    def __init__(self, file: Path, *, temperature: float = 1.0, problem: Problem | None = None) -> None:
+        """`temperature` below 1 makes likely actions likelier: logits are divided by it.
 
-        if not 0 < sharpness < inf:
-            raise ConfigError(f"expected --sharpness to be a number above 0, got {sharpness}: change it")
-        self._policy, self.about = load_policy(file)
+        The `problem` has to be given where it comes from an import path.
+        """
+        from goexplore.training import checksum, load_policy
+
+        require_positive("temperature", temperature)
+        self._policy, self.about = load_policy(file, problem)
         self._checksum = checksum(self._policy)
-        self.env, self.eyes, self.actions = self.about.env, self.about.eyes, self.about.actions
-        self._sharpness = sharpness
+        self.env, self.preprocessing, self.actions = (
+            self.about.env,
+            self.about.preprocessing,
+            self.about.actions,
+        )
+        self._temperature = temperature
 
     def identity(self) -> dict[str, Any]:
-        """Return the weights' checksum, how long they were trained, and the sharpness."""
+        """Return the weights' checksum, how long they were trained, and the temperature."""
         trained = {name: self.about.training.get(name, 0) for name in ("training_frames", "game_frames")}
-        return {"policy": self._checksum, **trained, "sharpness": self._sharpness}
+        return {"policy": self._checksum, **trained, "temperature": self._temperature}
 
     def begin(self, episodes: int) -> None:
         """Begin with empty memories."""
         self._memory = self._policy.empty_memory(episodes)
 
-    def act(self, episodes: Numbers, seen: Screens, random: Streams) -> list[int]:
+    def act(self, episodes: Numbers, seen: Observations, random: Streams) -> list[int]:
         """Look, remember, and draw actions."""
         import torch
 
@@ -80,7 +83,7 @@ class PolicyPlayer(Player):
             chosen = torch.from_numpy(episodes)
             logits, _, memory = self._policy(torch.from_numpy(np.stack(seen)), self._memory[chosen])
             self._memory[chosen] = memory
-            shares = (logits * self._sharpness).double().softmax(-1).cumsum(-1).numpy()
+            shares = (logits / self._temperature).double().softmax(-1).cumsum(-1).numpy()
         return [
             min(int(np.searchsorted(share, (each.word() >> 11) * 2.0**-53, "right")), len(share) - 1)
             for share, each in zip(shares, random, strict=True)
@@ -93,17 +96,17 @@ class OpenLoopPlayer(Player):
     def __init__(self, demonstration: Demonstration) -> None:
         self.env, self._actions = demonstration.env, demonstration.actions
         self.longest = len(self._actions)
-        self._trace = demonstration.trace
+        self._digest = demonstration.digest
 
     def identity(self) -> dict[str, Any]:
-        """Return the demonstration's trace."""
-        return {"demonstration": self._trace}
+        """Return the demonstration's digest."""
+        return {"demonstration": self._digest}
 
     def begin(self, episodes: int) -> None:
         """Begin with the first action."""
         self._step = -1
 
-    def act(self, episodes: Numbers, seen: Screens, random: Streams) -> list[int]:
+    def act(self, episodes: Numbers, seen: Observations, random: Streams) -> list[int]:
         """Return the next action for all."""
         self._step += 1
         return [self._actions[self._step]] * len(episodes)
@@ -112,14 +115,14 @@ class OpenLoopPlayer(Player):
 class RandomPlayer(Player):
     """Any action, each as likely as the others."""
 
-    def __init__(self, env: EnvConfig) -> None:
+    def __init__(self, env: EnvironmentSpec) -> None:
         self.env = env
-        self._actions = build_env(env).action_count
+        self._actions = env().action_count
 
     def identity(self) -> dict[str, Any]:
-        """Return the game."""
-        return {"random": asdict(self.env)}
+        """Return what is played."""
+        return {"random": self.env.settings()}
 
-    def act(self, episodes: Numbers, seen: Screens, random: Streams) -> list[int]:
+    def act(self, episodes: Numbers, seen: Observations, random: Streams) -> list[int]:
         """Draw actions."""
         return [each.index(self._actions) for each in random]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import pickle
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from goexplore.engines import Engine, EngineWish, choose_engine
+from goexplore.engines import EngineWish
 from goexplore.errors import EvaluationError, WorkerError
 from goexplore.evaluation._episodes import NO_OP_COUNTS, PARTS, Episode, EvaluationConfig, play_episodes
 from goexplore.evaluation._players import Player
@@ -73,15 +74,17 @@ def evaluate(
 
     The episodes are the same for any number of workers. With a `file`, episodes that are in it already are
     not played again, and some are added as soon as they are done: an evaluation can be interrupted and
-    resumed. `progress` hears how many are done.
+    resumed. `progress` is called with how many are done.
     """
     player = make_player()
+    player.env = player.env.with_engine(engine).env
     settings = describe(player, config)
     done = {} if file is None or not file.exists() else _read(file, settings, config.repetitions)
     progress(sum(map(len, done.values())))
     parts = [(repetition, part) for repetition in range(config.repetitions) for part in range(len(PARTS))]
     missing = [each for each in parts if each not in done]
-    chosen = choose_engine(player.env.name, engine).engine
+    if workers > 1 and not _can_be_sent(make_player):
+        workers = 1  # a user's own code that has no name which another process could import
 
     def add(part: _Part, episodes: list[Episode]) -> None:
         done[part] = episodes
@@ -93,10 +96,10 @@ def evaluate(
     if workers == 1 or len(missing) < 2:
         with _one_thread():
             for repetition, part in missing:
-                episodes = play_episodes(player, config, chosen, repetition, PARTS[part])
+                episodes = play_episodes(player, config, repetition, PARTS[part])
                 add((repetition, part), episodes)
     else:
-        play = partial(_play, make_player, config, chosen)
+        play = partial(_play, make_player, config, engine)
         with _pool(min(workers, len(missing))) as pool:
             tasks = {pool.submit(play, *each): each for each in missing}
             for task in as_completed(tasks):
@@ -185,7 +188,17 @@ def _ignore_interrupts() -> None:
 
 
 def _play(
-    make_player: MakePlayer, config: EvaluationConfig, engine: Engine, repetition: int, part: int
+    make_player: MakePlayer, config: EvaluationConfig, engine: EngineWish, repetition: int, part: int
 ) -> list[Episode]:
+    player = make_player()
+    player.env = player.env.with_engine(engine).env
     with _one_thread():
-        return play_episodes(make_player(), config, engine, repetition, PARTS[part])
+        return play_episodes(player, config, repetition, PARTS[part])
+
+
+def _can_be_sent(make_player: MakePlayer) -> bool:
+    try:
+        pickle.dumps(make_player)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True

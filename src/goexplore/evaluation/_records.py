@@ -17,7 +17,7 @@ from goexplore.files import written_whole
 
 _SETTINGS = b"goexplore"
 _VERSION = b"version"
-_FORMAT = b"1"
+_FORMAT = b"2"
 """Raised when older versions of goexplore could not read the file."""
 _SCHEMA = pyarrow.schema(
     [
@@ -30,7 +30,7 @@ _SCHEMA = pyarrow.schema(
         ("lives_lost", pyarrow.int32()),
         ("level", pyarrow.int32()),
         ("rooms", pyarrow.int32()),
-        ("capped", pyarrow.bool_()),
+        ("truncated", pyarrow.bool_()),
     ]
 )
 

@@ -15,7 +15,7 @@ from goexplore.files import output_errors, written_whole
 _HEADS = (
     "policy",
     "episodes",
-    "cut",
+    "truncated",
     "policy score",
     "95 % interval",
     "share that reach the goal",
@@ -26,11 +26,11 @@ _HEADS = (
 def check_table(file: Path) -> None:
     """Raise ConfigError for a file that is neither Markdown nor LaTeX."""
     if file.suffix not in _WRITERS:
-        raise ConfigError(f"expected a table's file name that ends in .md or .tex, got {file}: change it")
+        raise ConfigError(f"expected `table` to be a file name that ends in .md or .tex, got {file}")
 
 
 def write_table(
-    file: Path, found: Mapping[str, Evaluation], averaged: Collection[str], *, sharpness: float
+    file: Path, found: Mapping[str, Evaluation], averaged: Collection[str], *, temperature: float
 ) -> None:
     """Write evaluations with the same settings, by name, and what the settings were.
 
@@ -38,7 +38,7 @@ def write_table(
     """
     check_table(file)
     rows = [_row(name, each) for name, each in found.items()]
-    note = protocol_note(next(iter(found.values())), sharpness)
+    note = protocol_note(next(iter(found.values())), temperature)
     if len(averaged) > 1:
         rows.append(_mean_row([found[name] for name in averaged]))
         note += f"; the mean's intervals are over {len(averaged)} trainings{caution(len(averaged))}"
@@ -46,29 +46,31 @@ def write_table(
         aside.write_text(_WRITERS[file.suffix](rows, note), encoding="utf-8")
 
 
-def protocol_note(evaluation: Evaluation, sharpness: float) -> str:
+def protocol_note(evaluation: Evaluation, temperature: float) -> str:
     """Return how episodes were played: what a number means nothing without."""
     config = evaluation.config
     parts = [
-        f"sticky actions {config.stickiness:g}",
+        f"sticky actions {config.repeat_action_probability:g}",
         f"each number of no-ops from {NO_OP_COUNTS[0]} to {NO_OP_COUNTS[-1]} {config.repetitions} x",
-        "no cap" if config.max_game_frames is None else f"cut after {config.max_game_frames:,} game frames",
+        "no cap"
+        if config.max_game_frames is None
+        else f"truncated after {config.max_game_frames:,} game frames",
     ]
     if config.until_score is not None:
         parts.append(f"ended at {config.until_score:,g} points")
-    if sharpness != 1:
-        parts.append(f"policies' logits x {sharpness:g}")
+    if temperature != 1:
+        parts.append(f"temperature {temperature:g}")
     return ", ".join([*parts, f"seed {config.seed}"])
 
 
 def _row(name: str, evaluation: Evaluation) -> list[str]:
     goal = evaluation.config.until_score
     reached = None if goal is None else evaluation.reached(goal)
-    cut = sum(each.capped for each in evaluation.episodes)
+    truncated = sum(each.truncated for each in evaluation.episodes)
     return [
         name,
         f"{len(evaluation.episodes):,}",
-        f"{cut:,}",
+        f"{truncated:,}",
         *_score(evaluation.score_with_interval),
         *_share(reached),
     ]
@@ -80,7 +82,7 @@ def _mean_row(evaluations: Sequence[Evaluation]) -> list[str]:
     return [
         f"mean of {len(evaluations)}",
         f"{sum(len(each.episodes) for each in evaluations):,}",
-        f"{sum(episode.capped for each in evaluations for episode in each.episodes):,}",
+        f"{sum(episode.truncated for each in evaluations for episode in each.episodes):,}",
         *_score(mean_with_interval([each.score for each in evaluations])),
         *_share(reached),
     ]

@@ -3,37 +3,37 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from goexplore.archive import Changes, Findings, Scoreboard
+from goexplore.archive import Changes, ExplorationResult, ScoreIndex
 from goexplore.exploration._kernel import Kernel, Task
 
 KernelFactory: TypeAlias = Callable[[], Kernel]
 """Makes a kernel with an environment of its own; called once in every worker."""
 
 
-Listener: TypeAlias = Callable[[Findings], None]
+OnResult: TypeAlias = Callable[[ExplorationResult], None]
 
 
 class Executor(Protocol):
-    """Runs batches of explorations. The findings do not depend on the executor or the number of workers."""
+    """Runs batches of explorations. The results do not depend on the executor or the number of workers."""
 
     @property
     def workers(self) -> int:
         """How many explorations run at the same time."""
         ...
 
-    def start(self, board: Scoreboard) -> None:
+    def start(self, score_index: ScoreIndex) -> None:
         """Begin with what is known so far."""
         ...
 
-    def run(self, tasks: Sequence[Task], hear: Listener) -> list[Findings]:
-        """Run explorations and return their findings in the order of the tasks.
+    def run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
+        """Run explorations and return their results in the order of the tasks.
 
-        `hear` is told of each as soon as it is there, in any order.
+        `on_result` is called with each as soon as it is there, in any order.
         """
         ...
 
-    def learn(self, changes: Changes) -> None:
-        """Hear what the last batch changed on the board."""
+    def sync(self, changes: Changes) -> None:
+        """Bring the workers' copies of the score index up to date with what the last batch changed."""
         ...
 
     def close(self) -> None:
@@ -46,27 +46,27 @@ class SerialExecutor:
 
     def __init__(self, make_kernel: KernelFactory) -> None:
         self._kernel = make_kernel()
-        self._board = Scoreboard()
+        self._score_index = ScoreIndex()
 
     @property
     def workers(self) -> int:
         """One."""
         return 1
 
-    def start(self, board: Scoreboard) -> None:
-        """Use the archive's own board: it does not change while a batch runs."""
-        self._board = board
+    def start(self, score_index: ScoreIndex) -> None:
+        """Use the archive's own index: it does not change while a batch runs."""
+        self._score_index = score_index
 
-    def run(self, tasks: Sequence[Task], hear: Listener) -> list[Findings]:
+    def run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
         """Run the explorations one after the other."""
-        findings = []
+        results = []
         for task in tasks:
-            findings.append(self._kernel.run(task, self._board))
-            hear(findings[-1])
-        return findings
+            results.append(self._kernel.run(task, self._score_index))
+            on_result(results[-1])
+        return results
 
-    def learn(self, changes: Changes) -> None:
-        """The archive's own board has changed already."""
+    def sync(self, changes: Changes) -> None:
+        """The archive's own index has changed already."""
 
     def close(self) -> None:
         """Close the kernel."""

@@ -1,38 +1,43 @@
 """Explorations on the native Atari engine, without the interpreter and its lock."""
 
-from array import array
-from typing import Any
+from __future__ import annotations
 
-from goexplore.archive import Findings, Offer, Scoreboard, Standing
-from goexplore.envs import Place
+from array import array
+from typing import TYPE_CHECKING
+
+from goexplore.archive import Candidate, ExplorationResult, ScoreIndex, ScoreLength
+from goexplore.envs import Location
 from goexplore.errors import SnapshotError
 from goexplore.exploration._kernel import Task
+
+if TYPE_CHECKING:
+    from goexplore._native._atari import Explorer
 
 
 class NativeKernel:
     """Finds what `PythonKernel` with `RandomRepeat` finds, task by task (_native/explore/kernel.h)."""
 
-    def __init__(self, explorer: Any, *, room_numbers: bytes | None = None) -> None:
-        """`explorer` is a `goexplore._native._atari.Explorer` of this kernel's own.
+    def __init__(self, explorer: Explorer, *, room_numbers: bytes | None = None) -> None:
+        """`explorer` is this kernel's own.
 
         `room_numbers` are the rooms' numbers by what it reads from memory, if that is where they come from.
         """
         self._explorer = explorer
         self._room_numbers = room_numbers
 
-    def run(self, task: Task, board: Scoreboard) -> Findings:
+    def run(self, task: Task, score_index: ScoreIndex) -> ExplorationResult:
         """Explore until the limit, the end of the episode, or where the engine cannot go on."""
         start = task.start
         try:
-            actions, played, seen, seen_new, offers, stopped = self._explorer.run(
+            actions, played, seen, seen_new, candidates, stopped = self._explorer.run(
                 task.order,
                 task.random_state,
                 start.snapshot,
                 start.cell,
                 start.number,
-                start.standing.score,
-                start.standing.length,
-                board.memory(),
+                start.score_length.score,
+                start.score_length.length,
+                score_index.memory(),
             )
         except ValueError as error:
             raise SnapshotError(
@@ -40,24 +45,28 @@ class NativeKernel:
                 "resume with the versions in the run's config.json"
             ) from error
         numbers = self._room_numbers
-        return Findings(
+        return ExplorationResult(
             actions=actions,
             training_frames=played,
             seen=array("i", seen),
             seen_new=seen_new,
-            offers=tuple(
-                Offer(
+            candidates=tuple(
+                Candidate(
                     number,
                     cell,
                     offset,
-                    Standing(score, length),
+                    ScoreLength(score, length),
                     snapshot,
-                    Place(level, numbers[room] if numbers else room),
+                    Location(level, numbers[room] if numbers else room),
                 )
-                for number, cell, offset, score, length, snapshot, level, room in offers
+                for number, cell, offset, score, length, snapshot, level, room in candidates
             ),
             stopped=stopped,
         )
+
+    def initial_digest(self) -> bytes:
+        """Return nothing: machines of one engine and game begin alike, and the snapshots' size is checked."""
+        return b""
 
     def close(self) -> None:
         """Nothing is open."""

@@ -1,24 +1,28 @@
-"""Explorations in worker processes, because the emulator holds the interpreter's lock."""
+"""Explorations in worker processes, because an environment in Python holds the interpreter's lock."""
+
+from __future__ import annotations
 
 import contextlib
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import traceback
 import warnings
 from array import array
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeAlias
+from time import monotonic
+from typing import Any, Literal, TypeAlias
 
-from goexplore.archive import Changes, Findings, Scoreboard
-from goexplore.errors import ConfigError, WorkerError
-from goexplore.exploration._executor import KernelFactory, Listener
+from goexplore.archive import Changes, ExplorationResult, ScoreIndex
+from goexplore.errors import EnvironmentContractError, WorkerError, require_at_least, require_positive
+from goexplore.exploration._executor import KernelFactory, OnResult
 from goexplore.exploration._kernel import Task
 
 _MAX_PORTION = 8
@@ -26,6 +30,11 @@ _MAX_PORTION = 8
 
 _MAX_CRASHES = 3
 """Crashes of one task before it is given up: some emulator states crash whatever restores them."""
+
+_SECONDS_UNTIL_A_WORD = 60.0
+"""How long a worker may be silent before the user is told."""
+
+StartMethod: TypeAlias = Literal["fork", "spawn"]
 
 _Pipe: TypeAlias = "Connection[Any, Any]"
 
@@ -36,29 +45,58 @@ class _Worker:
     pipe: _Pipe
     portion: tuple[int, ...] = ()
     """Indices of the tasks that it is running."""
+    since: float = field(default_factory=monotonic)
+    """When it was given these."""
+    mentioned: bool = False
+    """Whether the user was told that they take long."""
 
 
 class ProcessExecutor:
-    """Workers hold an emulator and a copy of the board each, get small tasks and send back findings.
+    """Workers hold an environment and a copy of the score index each, get small tasks and send back results.
 
-    A worker that dies is replaced and its tasks run again: findings depend on nothing but the task and the
-    board, so the archive does not tell. `crashed_tasks` counts the explorations that were given up because
-    they killed every worker that ran them; they count as having found nothing.
+    A worker that dies, or does not answer in time, is replaced and its tasks run again: results depend on
+    nothing but the task and the index, so the archive is the same. `crashed_tasks` counts the explorations
+    that were given up because they killed every worker that ran them; they count as having found nothing.
     """
 
-    def __init__(self, make_kernel: KernelFactory, *, workers: int) -> None:
-        if workers < 1:
-            raise ConfigError(f"expected at least 1 worker, got {workers}: set --workers to 1 or more")
+    def __init__(
+        self,
+        make_kernel: KernelFactory,
+        *,
+        workers: int,
+        start_method: StartMethod | None = None,
+        timeout_seconds: float = 300.0,
+        warn: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """Start the workers.
+
+        `start_method` None means fork on Linux, which needs neither importable user code nor a guarded main
+        module, and spawn elsewhere. `timeout_seconds` is how long one exploration may take. `warn` is called
+        with what the user should know meanwhile.
+        """
+        require_at_least("workers", workers, 1)
+        require_positive("timeout_seconds", timeout_seconds)
         self.crashed_tasks = 0
         self.replaced_workers = 0
+        self.warn = warn
         self._make_kernel = make_kernel
         self._count = workers
-        self._board = Scoreboard()
+        self._timeout = timeout_seconds
+        self._score_index = ScoreIndex()
         self._interrupted = False
-        # Forking needs neither importable user code nor a guarded main module; elsewhere it is not safe.
-        self._context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-        # Now, while this process is small: a forked worker shares, and keeps, what is in memory.
-        self._workers = [self._launch() for _ in range(workers)]
+        self._initial_digest: bytes | None = None
+        method = start_method or ("fork" if sys.platform == "linux" else "spawn")
+        self._context: Any = multiprocessing.get_context(method)
+        self._workers: list[_Worker] = []
+        try:
+            # Now, while this process is small: a forked worker shares, and keeps, what is in memory.
+            for _ in range(workers):
+                self._workers.append(self._launch())
+            for worker in self._workers:
+                self._compare_initial_state(worker)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def workers(self) -> int:
@@ -70,64 +108,87 @@ class ProcessExecutor:
         """Ids of the worker processes."""
         return [worker.process.pid for worker in self._workers if worker.process.pid is not None]
 
-    def start(self, board: Scoreboard) -> None:
-        """Give each worker a copy of the board."""
-        self._board = board
-        for piece in board.pieces():
-            self.learn(piece)
+    def start(self, score_index: ScoreIndex) -> None:
+        """Give each worker a copy of the index."""
+        self._score_index = score_index
+        for piece in score_index.pieces():
+            self.sync(piece)
 
-    def learn(self, changes: Changes) -> None:
+    def sync(self, changes: Changes) -> None:
         """Bring all workers' copies up to date."""
         for worker in self._workers:
             _send(worker, changes)
 
-    def run(self, tasks: Sequence[Task], hear: Listener) -> list[Findings]:
-        """Run explorations on all workers and return their findings in the order of the tasks."""
+    def run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
+        """Run explorations on all workers and return their results in the order of the tasks."""
         if self._interrupted:
             self._restart()  # workers may still be busy with, and remember, a batch that was dropped
         self._interrupted = True
-        findings = self._run(tasks, hear)
+        results = self._run(tasks, on_result)
         self._interrupted = False
-        if all(found is _NOTHING_FOUND for found in findings):
+        if all(found is _NOTHING_FOUND for found in results):
             raise WorkerError(
                 f"every exploration of a batch of {len(tasks)} crashed its worker {_MAX_CRASHES} times: "
-                "try --serial, or check the environment"
+                "explore without workers to see how, or test the environment with `goexplore check-env`"
             )
-        return findings
+        return results
 
-    def _run(self, tasks: Sequence[Task], hear: Listener) -> list[Findings]:
-        findings: dict[int, Findings] = {}
+    def _run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
+        results: dict[int, ExplorationResult] = {}
         crashes = [0] * len(tasks)
         waiting = deque(range(len(tasks)))
-        while len(findings) < len(tasks):
+        while len(results) < len(tasks):
             for worker in self._workers:
                 if waiting and not worker.portion:
                     worker.portion = self._portion(waiting, crashes)
+                    worker.since, worker.mentioned = monotonic(), False
                     _send(worker, [tasks[index] for index in worker.portion])
             busy = {worker.pipe: worker for worker in self._workers if worker.portion}
-            for pipe in wait(list(busy)):
-                worker = busy[pipe]  # type: ignore[index]
+            for pipe in wait(list(busy), timeout=1.0):
+                worker = busy.pop(pipe)  # type: ignore[arg-type]
                 try:
                     answer = worker.pipe.recv()
                 except (EOFError, ConnectionResetError):
-                    findings |= self._replace(worker, waiting, crashes)
+                    results |= self._replace(worker, waiting, crashes)
                     continue
                 if isinstance(answer, WorkerError):
                     raise answer
-                findings.update(zip(worker.portion, answer, strict=True))
+                results.update(zip(worker.portion, answer, strict=True))
                 worker.portion = ()
                 for found in answer:
-                    hear(found)
-        return [findings[index] for index in range(len(tasks))]
+                    on_result(found)
+            for worker in busy.values():
+                if self._is_stuck(worker):
+                    results |= self._replace(worker, waiting, crashes)
+        return [results[index] for index in range(len(tasks))]
+
+    def _is_stuck(self, worker: _Worker) -> bool:
+        """Return whether a worker has taken too long; say so before it is given up."""
+        silent = monotonic() - worker.since
+        limit = self._timeout * len(worker.portion)
+        if silent >= limit:
+            self.warn(
+                f"warning: worker process {worker.process.pid} did not answer for {silent:.0f} s and is replaced"
+            )
+            return True
+        if silent >= min(_SECONDS_UNTIL_A_WORD, limit / 2) and not worker.mentioned:
+            worker.mentioned = True
+            self.warn(
+                f"warning: worker process {worker.process.pid} has not answered for {silent:.0f} s: it explores "
+                f"{len(worker.portion)} times, and is replaced after {limit:.0f} s"
+            )
+        return False
 
     def _portion(self, waiting: deque[int], crashes: list[int]) -> tuple[int, ...]:
         """Take the next tasks: fewer towards the end of the batch, so that all workers finish together."""
         size = max(1, min(_MAX_PORTION, len(waiting) // (2 * self._count)))
         if crashes[waiting[0]]:
-            size = 1  # alone, so that it is known who crashed
+            size = 1  # alone, so that it is known which one crashed
         return tuple(waiting.popleft() for _ in range(size))
 
-    def _replace(self, dead: _Worker, waiting: deque[int], crashes: list[int]) -> dict[int, Findings]:
+    def _replace(
+        self, dead: _Worker, waiting: deque[int], crashes: list[int]
+    ) -> dict[int, ExplorationResult]:
         """Put a new worker in a dead one's place and queue its tasks again; return those given up."""
         given_up = {}
         for index in reversed(dead.portion):
@@ -138,10 +199,12 @@ class ProcessExecutor:
                 given_up[index] = _NOTHING_FOUND
         self.crashed_tasks += len(given_up)
         self.replaced_workers += 1
-        dead.pipe.close()
+        dead.process.kill()
         dead.process.join()
+        dead.pipe.close()
         worker = self._workers[self._workers.index(dead)] = self._launch()
-        for piece in self._board.pieces():
+        self._compare_initial_state(worker)
+        for piece in self._score_index.pieces():
             _send(worker, piece)
         return given_up
 
@@ -157,15 +220,46 @@ class ProcessExecutor:
                 process.start()
         except OSError as error:
             raise WorkerError(
-                f"a worker process could not be started ({error}): lower --workers or free memory"
+                f"a worker process could not be started ({error}): lower `workers` or free memory"
+            ) from error
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise WorkerError(
+                f"expected a problem that can be pickled, for worker processes are spawned here, got {error}: "
+                "define environment and cell function at the top level of a module, or explore without workers"
             ) from error
         theirs.close()
         return _Worker(process=process, pipe=ours)
 
+    def _compare_initial_state(self, worker: _Worker) -> None:
+        """Wait until a worker has made its environment; refuse one that begins in another state."""
+        try:
+            if not worker.pipe.poll(self._timeout):
+                raise WorkerError(
+                    f"expected a worker process to make its environment within {self._timeout:g} s, got none: "
+                    "test it with `goexplore check-env`"
+                )
+            answer = worker.pipe.recv()
+        except (EOFError, ConnectionResetError) as error:
+            raise WorkerError(
+                "a worker process died while it made its environment: the environment crashed it; test it with "
+                "`goexplore check-env`"
+            ) from error
+        if isinstance(answer, WorkerError):
+            raise answer
+        if self._initial_digest is None:
+            self._initial_digest = answer
+        if answer != self._initial_digest:
+            raise EnvironmentContractError(
+                "expected the same initial state in all worker processes, got different ones: `reset` must always "
+                "lead to the same state; give it a fixed seed"
+            )
+
     def _restart(self) -> None:
         self.close()
         self._workers = [self._launch() for _ in range(self._count)]
-        self.start(self._board)
+        for worker in self._workers:
+            self._compare_initial_state(worker)
+        self.start(self._score_index)
         self._interrupted = False
 
     def close(self) -> None:
@@ -177,7 +271,9 @@ class ProcessExecutor:
         self._workers = []
 
 
-_NOTHING_FOUND = Findings(actions=b"", training_frames=0, seen=array("i"), seen_new=(), offers=())
+_NOTHING_FOUND = ExplorationResult(
+    actions=b"", training_frames=0, seen=array("i"), seen_new=(), candidates=()
+)
 
 
 def _send(worker: _Worker, message: object) -> None:
@@ -191,18 +287,19 @@ def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     gc.freeze()  # what came with the fork stays as it is: collecting it would only copy its pages
-    board = Scoreboard()
+    score_index = ScoreIndex()
     try:
         kernel = make_kernel()
+        pipe.send(kernel.initial_digest())
         while True:
             while not pipe.poll(1.0):
                 if os.getppid() != parent:
                     return
             message = pipe.recv()
             if isinstance(message, Changes):
-                board.apply(message)
+                score_index.apply(message)
             else:
-                pipe.send([kernel.run(task, board) for task in message])
+                pipe.send([kernel.run(task, score_index) for task in message])
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
     except Exception:

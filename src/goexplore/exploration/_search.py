@@ -2,7 +2,7 @@
 
 - archive: one entry per cell found so far, at first the initial state alone
 - select: choose a batch of promising cells (2.1.2, `goexplore.selection`)
-- return: put the simulator back into the state of each cell (2.1.3, `World.restore`)
+- return: put the simulator back into the state of each cell (2.1.3, `CellEnvironment.restore`)
 - explore: act at random for k training frames (2.1.4, `Kernel.run`)
 - update: add cells that are new, replace trajectories that are worse (2.1.5, `Archive.update`)
 """
@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TypeAlias
 
-from goexplore.archive import Archive, Entry, Findings, Update
+from goexplore.archive import Archive, Entry, ExplorationResult, Update, action_bytes
+from goexplore.cells import CellEnvironment, End
+from goexplore.errors import EnvironmentContractError, require_at_least
 from goexplore.exploration._executor import Executor
 from goexplore.exploration._kernel import Task
-from goexplore.exploration._world import World
 from goexplore.random import SplitMix64, stream_state
 from goexplore.selection import Selection
 
 _REFRESH_SIZE = 10_000
-"""Entries that the selection is told of at once after a resume."""
+"""Entries that the selection takes in at once after a resume."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,9 @@ class Status:
     seconds: float = 0.0
     """Wall time spent searching, earlier sessions of a resumed run included."""
     cells: int = 0
+    """Entries of the archive, end entries included."""
+    ends: int = 0
+    """End entries: cells in which an episode ended."""
     rooms: int = 0
     """Places found, on all levels together; 0 where the environment has no map."""
     level: int = -1
@@ -44,6 +48,8 @@ class Status:
     best_score: float = 0.0
     best_length: int = 0
     """Training frames of the best trajectory."""
+    has_result: bool = False
+    """Whether the best trajectory ended its episode or has won something; else the score is that of a start."""
 
 
 StopRule: TypeAlias = Callable[[Status], bool]
@@ -54,13 +60,13 @@ class Search:
     """The loop of Phase 1, with every part given from outside.
 
     One seed gives one archive, whatever the executor: exploration i of batch n draws from the stream of
-    (seed, n, i + 1), selection from (seed, n, 0), and findings are applied in the order of the tasks.
+    (seed, n, i + 1), selection from (seed, n, 0), and results are applied in the order of the tasks.
     """
 
     def __init__(
         self,
         *,
-        world: World,
+        cell_env: CellEnvironment,
         selection: Selection,
         executor: Executor,
         archive: Archive | None = None,
@@ -68,11 +74,15 @@ class Search:
         batch_size: int = 100,
         seed: int = 0,
     ) -> None:
-        """`world` tells the initial state; the executor's kernels have worlds of their own.
+        """`cell_env` gives the initial state; the executor's kernels have environments of their own.
 
         Give the `archive` and `status` of an earlier search to go on with it.
         """
-        self.archive = Archive() if archive is None else archive
+        require_at_least("batch_size", batch_size, 1)
+        require_at_least("seed", seed, 0)
+        if archive is None:
+            archive = Archive(action_bytes=action_bytes(cell_env.action_count))
+        self.archive = archive
         self.selection = selection
         self.executor = executor
         self.exploring = False
@@ -84,32 +94,33 @@ class Search:
         self.unfinished_game_frames = 0
         """Game frames played in the batch that is being explored; they count when it is done."""
         self._clock = monotonic()
-        self._frame_skip = world.frame_skip
+        self._frame_skip = cell_env.frame_skip
         self._batch_size = batch_size
         self._seed = seed
         if len(self.archive) == 0:
-            cell = world.reset()
-            self.archive.plant(cell, world.snapshot(), world.place())
+            cell = cell_env.reset()
+            self.archive.add_root(cell, cell_env.snapshot(), cell_env.location())
+        self._ends = int((self.archive.values("end") != End.NONE).sum())
         for start in range(0, len(self.archive), _REFRESH_SIZE):
             added = range(start, min(start + _REFRESH_SIZE, len(self.archive)))
             self.selection.refresh(self.archive, Update(added=added, touched=set(added)))
-        self.executor.start(self.archive.board)
-        self.status = self._look(status or Status())
+        self.executor.start(self.archive.score_index)
+        self.status = self._complete(status or Status())
 
     def run(
         self, until: StopRule, *callbacks: Callback, tick: Callable[[Search], None] = lambda search: None
     ) -> Status:
         """Explore, batch after batch, until the rule says stop.
 
-        Callbacks hear of every batch; `tick` is called after every exploration, for signs of life.
+        Callbacks are called after every batch; `tick` is called after every exploration, for signs of life.
 
         An interrupt drops the unfinished batch: the archive changes by whole batches only.
         """
         self._clock = monotonic()
         while not until(self.status):
             batch = self._select()
-            findings = self._return_and_explore(batch, tick)
-            update = self._update(batch, findings)
+            results = self._return_and_explore(batch, tick)
+            update = self._update(batch, results)
             for callback in callbacks:
                 callback(self, update)
         return self.status
@@ -117,12 +128,20 @@ class Search:
     def _select(self) -> list[Entry]:
         """Choose a batch of cells, with replacement (section 2.1.2)."""
         random = SplitMix64(stream_state(self._seed, self.status.batches, 0))
-        return [self.archive[number] for number in self.selection.choose(self._batch_size, random)]
+        batch = [self.archive[number] for number in self.selection.choose(self._batch_size, random)]
+        if any(entry.end != End.NONE for entry in batch):
+            raise EnvironmentContractError(
+                f"expected {type(self.selection).__name__} to choose entries that can be explored from, got one "
+                "where the episode has ended: leave out entries for which `archive.has_ended` is true"
+            )
+        return batch
 
-    def _return_and_explore(self, batch: list[Entry], tick: Callable[[Search], None]) -> list[Findings]:
+    def _return_and_explore(
+        self, batch: list[Entry], tick: Callable[[Search], None]
+    ) -> list[ExplorationResult]:
         """Restore the simulator to each cell and explore from there (sections 2.1.3 and 2.1.4)."""
 
-        def hear(found: Findings) -> None:
+        def count(found: ExplorationResult) -> None:
             self.unfinished_game_frames += found.training_frames * self._frame_skip
             tick(self)
 
@@ -133,25 +152,26 @@ class Search:
         self.unfinished_game_frames = 0
         self.exploring = True
         try:
-            return self.executor.run(tasks, hear)
+            return self.executor.run(tasks, count)
         finally:
             self.exploring = False
 
-    def _update(self, batch: list[Entry], findings: list[Findings]) -> Update:
-        """Add new cells and better trajectories to the archive (section 2.1.5) and tell the others."""
+    def _update(self, batch: list[Entry], results: list[ExplorationResult]) -> Update:
+        """Add new cells and better trajectories to the archive (section 2.1.5), then selection and workers follow."""
         known = len(self.archive)
-        explored = sum(found.training_frames for found in findings) * self._frame_skip
-        returned = sum(entry.standing.length for entry in batch) * self._frame_skip
+        explored = sum(found.training_frames for found in results) * self._frame_skip
+        returned = sum(entry.score_length.length for entry in batch) * self._frame_skip
         game_frames = self.status.game_frames + explored
-        update = self.archive.update(batch, findings, game_frame=game_frames)
-        for found in findings:
+        update = self.archive.update(batch, results, game_frame=game_frames)
+        self._ends += sum(map(self.archive.has_ended, update.added))
+        for found in results:
             if found.stopped is not None:
                 self.stops, self.last_stop = self.stops + 1, found.stopped
         self.selection.refresh(self.archive, update)
-        self.executor.learn(self.archive.board.since(known, update.improved))
+        self.executor.sync(self.archive.score_index.since(known, update.improved))
         before, self._clock = self._clock, monotonic()
         self.unfinished_game_frames = 0
-        self.status = self._look(
+        self.status = self._complete(
             Status(
                 batches=self.status.batches + 1,
                 game_frames=game_frames,
@@ -161,17 +181,19 @@ class Search:
         )
         return update
 
-    def _look(self, counted: Status) -> Status:
+    def _complete(self, counted: Status) -> Status:
         """Complete the counters with what the archive shows."""
-        best = self.archive.board.standing(self.archive.best)
+        best = self.archive.score_index.score_length(self.archive.best)
         return Status(
             batches=counted.batches,
             game_frames=counted.game_frames,
             game_frames_with_replay=counted.game_frames_with_replay,
             seconds=counted.seconds,
             cells=len(self.archive),
-            rooms=len(self.archive.places),
-            level=max((place.level for place in self.archive.places), default=-1),
+            ends=self._ends,
+            rooms=len(self.archive.locations),
+            level=max((location.level for location in self.archive.locations), default=-1),
             best_score=best.score,
             best_length=best.length,
+            has_result=self.archive.best_is_a_result,
         )

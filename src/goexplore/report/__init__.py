@@ -1,11 +1,11 @@
 """Looking at what was found: videos, maps, curves, and the page that shows them all."""
 
 from goexplore.report._comparison import comparison_note, comparison_table, write_comparison
-from goexplore.report._looking import COLOURINGS, MEANING, Colouring, Looking
 from goexplore.report._map import LevelMap, draw_levels, draw_poster, has_map
 from goexplore.report._page import write_report
 from goexplore.report._training import draw_training
 from goexplore.report._video import Film, Moment, check_video, play_episode, play_moments, show, write_video
+from goexplore.report._view import COLOURINGS, MEANING, ArchiveView, Colouring
 
 __all__ = [
     "COLOURINGS",
@@ -13,7 +13,7 @@ __all__ = [
     "Colouring",
     "Film",
     "LevelMap",
-    "Looking",
+    "ArchiveView",
     "Moment",
     "check_video",
     "comparison_note",

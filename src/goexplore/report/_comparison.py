@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from statistics import fmean
 
-from goexplore.comparison import MEANING
-from goexplore.config import SearchConfig
-from goexplore.envs import facts
-from goexplore.evaluation import caution, mean_with_interval
+from goexplore.evaluation import MEANING, caution, mean_with_interval
+from goexplore.problems import Problem
 from goexplore.report._curves import Curve, Group
 from goexplore.report._html import table
 from goexplore.report._page import write_page
@@ -30,46 +29,49 @@ def comparison_note(game_frames: int, runs: int) -> str:
 
 
 def comparison_table(
-    config: SearchConfig, found: Mapping[str, Sequence[Curve]]
+    problem: Problem, found: Mapping[str, Sequence[Curve]]
 ) -> tuple[list[str], list[list[str]]]:
     """Return heads and rows: what each variant had at the end, and the game frames that took."""
-    columns = _columns(config, found)
+    columns = _columns(problem, found)
     rows = [
         [
             name,
-            *(mean_with_interval([curve[-1][column] for curve in curves]).text() for column in columns),
-            f"{fmean(curve[-1]['game_frames'] for curve in curves):,.0f}",
+            *(
+                mean_with_interval([getattr(curve[-1], column) for curve in curves]).text()
+                for column in columns
+            ),
+            f"{fmean(curve[-1].game_frames for curve in curves):,.0f}",
         ]
         for name, curves in found.items()
     ]
     return ["variant", *columns.values(), "game frames"], rows
 
 
-def _columns(config: SearchConfig, found: Mapping[str, Sequence[Curve]]) -> dict[str, str]:
+def _columns(problem: Problem, found: Mapping[str, Sequence[Curve]]) -> dict[str, str]:
     """Return what is compared, and its names: levels only where a run has left the first one."""
-    left_out = {"rooms"} if facts(config.env.name).room_address is None else set()
-    if not any(curve[-1]["level"] > 0 for curves in found.values() for curve in curves):
+    left_out = set() if problem.env().has_rooms else {"rooms"}
+    if not any(curve[-1].level > 0 for curves in found.values() for curve in curves):
         left_out.add("level")
     return {column: label for column, label in _COLUMNS.items() if column not in left_out}
 
 
 def write_comparison(
-    title: str, config: SearchConfig, found: Mapping[str, Sequence[Curve]], game_frames: int, file: Path
+    title: str, problem: Problem, found: Mapping[str, Sequence[Curve]], game_frames: int, file: Path
 ) -> None:
     """Write the page."""
-    columns = _columns(config, found)
+    columns = _columns(problem, found)
     groups = [
         Group(
             name=name,
             # To the end of the budget: nothing was found after the last batch within it.
-            curves=[[*curve, {**curve[-1], "game_frames": game_frames}] for curve in curves],
+            curves=[[*curve, replace(curve[-1], game_frames=game_frames)] for curve in curves],
             paper=None,
             has_rooms="rooms" in columns,
             has_levels="level" in columns,
         )
         for name, curves in found.items()
     ]
-    heads, rows = comparison_table(config, found)
+    heads, rows = comparison_table(problem, found)
     heads.insert(1, "what it is")
     for row in rows:
         row.insert(1, MEANING[row[0]])

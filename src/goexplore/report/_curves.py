@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from goexplore.report._paper import PaperSearch
 from goexplore.report._plot import FAINT, INK, draw_svg
+from goexplore.runs import SearchMetrics
 
 _POINTS = 200
 _RESAMPLES = 1000  # as in the paper's figures (section 2.3)
@@ -30,7 +31,7 @@ PANELS = {
 _START = {"cells": 1, "rooms": 1, "level": 0, "max_score": 0}
 """What every search has before its first game frame."""
 
-Curve = Sequence[dict[str, Any]]
+Curve = Sequence[SearchMetrics]
 """Metrics of a run, in order."""
 
 
@@ -47,7 +48,7 @@ class Group:
     @property
     def end(self) -> float:
         """Game frames of the longest run."""
-        return max(float(curve[-1]["game_frames"]) for curve in self.curves)
+        return max(float(curve[-1].game_frames) for curve in self.curves)
 
     def papers_points(self, column: str) -> list[tuple[float, float]]:
         """Return what the paper reached, and after how many game frames, where that is near."""
@@ -74,13 +75,13 @@ class Band:
 
 def band(curves: Sequence[Curve], column: str) -> Band:
     """Return mean and percentile bootstrap interval over the runs that are still going at each point."""
-    ends = [float(curve[-1]["game_frames"]) for curve in curves]
+    ends = [float(curve[-1].game_frames) for curve in curves]
     grid = np.linspace(0, max(ends), _POINTS)
     values = np.full((len(curves), _POINTS), np.nan)
     for row, curve, end in zip(values, curves, ends, strict=True):
-        start = _START.get(column, curve[0][column])
-        frames = np.array([0, *(point["game_frames"] for point in curve)], np.float64)
-        found = np.array([start, *(point[column] for point in curve)], np.float64)
+        start = _START.get(column, getattr(curve[0], column))
+        frames = np.array([0, *(point.game_frames for point in curve)], np.float64)
+        found = np.array([start, *(getattr(point, column) for point in curve)], np.float64)
         row[grid <= end] = np.interp(grid[grid <= end], frames, found)
     mean = np.nanmean(values, axis=0)
     low, high = mean.copy(), mean.copy()
@@ -138,7 +139,9 @@ def draw_panel(groups: Sequence[Group], column: str) -> str:
                 axis.plot(*zip(*points, strict=True), "o--", color=colour, ms=5, mfc="none", lw=1)
         axis.set_xlabel(f"{unit_name} game frames")
         axis.set_title(PANELS[column], color=INK, fontsize=12, loc="left")
-        axis.set_ylim(0, max(1.0, axis.get_ylim()[1]))
+        axis.set_ylim(
+            min(0.0, axis.get_ylim()[0] if column == "max_score" else 0.0), max(1.0, axis.get_ylim()[1])
+        )
         axis.set_xlim(left=0)
         axis.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import Archive
-from goexplore.report._looking import Looking
 from goexplore.report._plot import FAINT, INK, draw_svg
+from goexplore.report._view import ArchiveView
 
 _SHOWN = 60
 _BRANCHES = 2000
@@ -24,11 +24,11 @@ class Exhibit:
     picture: NDArray[np.uint8]
 
 
-def gallery(looking: Looking) -> list[Exhibit]:
+def gallery(view: ArchiveView) -> list[Exhibit]:
     """Return pictures of cells in the order of their first visits, evenly spread over all of them."""
-    size = len(looking.archive)
+    size = len(view.archive)
     entries = np.unique(np.linspace(0, size - 1, min(_SHOWN, size)).astype(int)).tolist()
-    pictures = ((entry, looking.photograph([entry])) for entry in entries)
+    pictures = ((entry, view.photograph([entry])) for entry in entries)
     return [Exhibit(entry, picture) for entry, picture in pictures if picture is not None]
 
 
@@ -66,7 +66,7 @@ def _branches(archive: Archive) -> tuple[list[list[tuple[float, float]]], NDArra
         entry = archive[number]
         segment, offset = entry.branch
         while True:
-            best[segment] = max(best.get(segment, -np.inf), entry.standing.score)
+            best[segment] = max(best.get(segment, -np.inf), entry.score_length.score)
             length[segment] = max(length.get(segment, 0), offset)
             if segment == 0:
                 break

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from goexplore.envs import Place, facts
-from goexplore.report._looking import MEANING, Colouring, Looking, Spot
+from goexplore.envs import Location
+from goexplore.report._picture import picture_of
+from goexplore.report._view import MEANING, ArchiveView, Colouring, Spot
 
 _UNKNOWN = (38, 40, 46)
 """Where a room is that was not found."""
@@ -42,39 +43,43 @@ class LevelMap:
     """Found."""
     pixels: Pixels
     layers: dict[Colouring, Layer]
+    pixel_aspect: float
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Height and width as it should be shown: a pixel of the game is wider than high."""
+        """Height and width as it should be shown: a pixel of the game may be wider than high."""
         height, width = self.pixels.shape[:2]
-        return height, width * 7 // 4
+        return height, int(width * self.pixel_aspect)
 
 
-def has_map(looking: Looking) -> bool:
+def has_map(view: ArchiveView) -> bool:
     """Whether the game's rooms lie on a map."""
-    return bool(facts(looking.config.env.name).room_rows)
+    return view.cell_env.env.room_map is not None
 
 
-def draw_levels(looking: Looking, colourings: Sequence[Colouring]) -> Iterator[LevelMap]:
+def draw_levels(view: ArchiveView, colourings: Sequence[Colouring]) -> Iterator[LevelMap]:
     """Yield the map of each level that was reached."""
-    game = facts(looking.config.env.name)
-    tile_height = 210 - game.playfield_top
-    tiles = _Tiles(game.room_rows, tile_height)
-    seen = looking.values("seen")
-    entries_at: dict[Place, list[int]] = {}
-    for entry, place in enumerate(looking.places):
-        entries_at.setdefault(place, []).append(entry)
-    colours = {colouring: _colour(looking, colouring) for colouring in colourings}
-    for level in sorted({place.level for place in entries_at}):
+    env = view.cell_env.env
+    assert env.room_map is not None
+    env.reset()
+    rows, width = picture_of(env).shape[:2]
+    top = env.room_map.playfield_top
+    tiles = _Tiles(env.room_map.rows, rows - top, width)
+    seen = view.values("seen")
+    entries_at: dict[Location, list[int]] = {}
+    for entry, location in enumerate(view.locations):
+        entries_at.setdefault(location, []).append(entry)
+    colours = {colouring: _colour(view, colouring) for colouring in colourings}
+    for level in sorted({location.level for location in entries_at}):
         pixels = tiles.empty()
         rooms = 0
         for room in tiles.rooms:
-            entries = entries_at.get(Place(level, room), [])
+            entries = entries_at.get(Location(level, room), [])
             if entries:
                 rooms += 1
-                picture = looking.photograph(sorted(entries, key=lambda entry: -seen[entry]))
+                picture = view.photograph(sorted(entries, key=lambda entry: -seen[entry]))
                 if picture is not None:
-                    tiles.put(pixels, room, picture[game.playfield_top :])
+                    tiles.put(pixels, room, picture[top:])
         layers = {
             colouring: Layer(
                 pixels=_overlay(tiles, level, coloured.of),
@@ -84,14 +89,20 @@ def draw_levels(looking: Looking, colourings: Sequence[Colouring]) -> Iterator[L
             )
             for colouring, coloured in colours.items()
         }
-        yield LevelMap(level=level, rooms=rooms, pixels=tiles.numbered(pixels), layers=layers)
+        yield LevelMap(
+            level=level,
+            rooms=rooms,
+            pixels=tiles.numbered(pixels),
+            layers=layers,
+            pixel_aspect=env.pixel_aspect,
+        )
 
 
 class _Tiles:
     """Where each room is drawn."""
 
-    def __init__(self, rows: Sequence[Sequence[int]], height: int) -> None:
-        self._height, self._width = height, 160
+    def __init__(self, rows: Sequence[Sequence[int]], height: int, width: int) -> None:
+        self._height, self._width = height, width
         columns = max(len(row) for row in rows)
         self.shape = (
             len(rows) * (height + _BETWEEN) - _BETWEEN,
@@ -146,9 +157,9 @@ class _Coloured:
     logarithmic: bool
 
 
-def _colour(looking: Looking, colouring: Colouring) -> _Coloured:
+def _colour(view: ArchiveView, colouring: Colouring) -> _Coloured:
     """Return a colour for each spot; counts and probabilities are shown on a logarithmic scale."""
-    values = looking.spot_values(colouring)
+    values = view.spot_values(colouring)
     numbers = np.array(list(values.values()))
     logarithmic = colouring in ("seen", "chosen", "probability")
     low, high = float(numbers.min()), float(numbers.max())
@@ -169,9 +180,9 @@ def _overlay(tiles: _Tiles, level: int, colours: dict[Spot, tuple[int, ...]]) ->
     pixels = np.zeros((*tiles.shape, 4), np.uint8)
     known = set(tiles.rooms)
     for spot, colour in colours.items():
-        if spot.place.level == level and spot.place.room in known:
+        if spot.location.level == level and spot.location.room in known:
             # The last row and column of a cell stay free, so that cells are seen apart.
-            area = tiles.area(pixels, spot.place.room)
+            area = tiles.area(pixels, spot.location.room)
             bottom, right = max(spot.top + 1, spot.bottom - 1), max(spot.left + 1, spot.right - 1)
             area[spot.top : bottom, spot.left : right] = (*colour, _OPACITY)
     return pixels

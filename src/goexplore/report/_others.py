@@ -87,8 +87,8 @@ def _of_search(group: Group) -> _Score:
         name=f"{group.name}{many}",
         kind="search",
         what="search score, mean of the runs' best" if many else "search score",
-        value=fmean(end["max_score"] for end in ends),
-        game_frames=fmean(end["game_frames"] for end in ends),
+        value=fmean(end.max_score for end in ends),
+        game_frames=fmean(end.game_frames for end in ends),
         source="this page",
         ours=True,
     )
@@ -103,10 +103,10 @@ def _of_training(training: TrainedRun) -> list[_Score]:
             what="policy score, mean",
             value=fmean(each.evaluation.score for each in results),
             game_frames=results[0].settings["game_frames"],
-            source=f"this page, sharpness {sharpness:g}",
+            source=f"this page, temperature {temperature:g}",
             ours=True,
         )
-        for (until, _, _, sharpness), results in training.results_by_settings.items()
+        for (until, _, _, temperature), results in training.results_by_settings.items()
         if until is None
     ]
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from goexplore.config import SearchConfig
-from goexplore.demos import Source
-from goexplore.directories import is_training
-from goexplore.envs import facts
 from goexplore.errors import ConfigError
-from goexplore.exploration import Status
 from goexplore.files import output_errors, written_whole
-from goexplore.presets import PRESETS
+from goexplore.problems import Problem, find_registered
 from goexplore.report._curves import Group
-from goexplore.report._looking import Looking
 from goexplore.report._map import has_map
 from goexplore.report._others import others_section
 from goexplore.report._paper import paper_search
@@ -41,30 +34,44 @@ from goexplore.report._sections import (
     verification_section,
     videos_section,
 )
-from goexplore.runs import RunDirectory
+from goexplore.report._view import ArchiveView
+from goexplore.runs import SavedRun, SearchMetrics, is_training
 
 
 def write_report(
-    paths: Sequence[Path], file: Path, *, videos: int = 3, progress: Callable[[str], None] = lambda line: None
+    paths: Sequence[Path | str],
+    file: Path | str,
+    *,
+    videos: int = 3,
+    problem: Problem | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Write the report of these runs: searches, trainings, or both."""
-    whole = [path.resolve() for path in paths]
+    """Write the report of these runs: searches, trainings, or both.
+
+    The `problem` has to be given where it comes from an import path.
+    """
+    whole = [Path(path).resolve() for path in paths]
     if len(set(whole)) < len(whole):
         raise ConfigError("expected each run once, got one several times: leave it out")
     names = _names(whole)
-    trainings = [TrainedRun(name=names[path], path=path) for path in whole if is_training(path)]
-    runs = _read([path for path in whole if not is_training(path)], names, progress)
-    if len({run.source.config.env.name for run in runs} | {each.game for each in trainings}) > 1:
-        raise ConfigError("expected runs of one game, got several games: write a report for each")
+    trainings = [
+        TrainedRun(name=names[path], path=path, problem=problem) for path in whole if is_training(path)
+    ]
+    runs = _read([path for path in whole if not is_training(path)], names, problem, progress)
+    games = {run.source.problem.env_target for run in runs} | {each.game for each in trainings}
+    if len(games) > 1:
+        raise ConfigError(
+            f"expected runs of one environment, got several ({', '.join(sorted(games))}): write a report for each"
+        )
     sections = _search_sections(runs, videos, progress) if runs else []
     if trainings:
         sections += _training_sections(trainings, videos, progress)
-    name = runs[0].source.config.env.name if runs else trainings[0].game
-    beside = others_section(name, _groups(runs), trainings)
+    (game,) = games
+    found = problem or find_registered(game)
+    beside = others_section(found.env.name if found else game, _groups(runs), trainings)
     if beside:
         sections.append(("others", "Beside others", beside))
-    game = runs[0].source.config.env.game if runs else trainings[0].game
-    write_page(f"{game}: {', '.join(names[path] for path in whole)}", sections, file)
+    write_page(f"{game}: {', '.join(names[path] for path in whole)}", sections, Path(file))
 
 
 Section: TypeAlias = tuple[str, str, str]
@@ -87,7 +94,7 @@ def _training_sections(
 
 
 def _search_sections(runs: Sequence[Run], videos: int, progress: Callable[[str], None]) -> list[Section]:
-    best = max(runs, key=lambda run: (run.last["max_score"], run.last["rooms"], run.last["cells"]))
+    best = max(runs, key=lambda run: (run.last.max_score, run.last.rooms, run.last.cells))
     groups = _groups(runs)
     progress("drawing curves")
     sections = [
@@ -97,13 +104,13 @@ def _search_sections(runs: Sequence[Run], videos: int, progress: Callable[[str],
     compared = comparison_section(groups)
     if compared:
         sections.append(("paper", "Beside the paper", compared))
-    looking = Looking(best.source.archive, best.source.config, best.source.engine)
+    view = ArchiveView(best.source.archive, best.source.problem)
     progress("drawing cells")
-    if has_map(looking):
-        sections.append(("map", f"Map of {best.name}", map_section(looking)))
+    if has_map(view):
+        sections.append(("map", f"Map of {best.name}", map_section(view)))
     else:
-        sections.append(("cells", f"Cells of {best.name}", gallery_section(looking)))
-        sections.append(("tree", f"Trajectories of {best.name}", tree_section(looking)))
+        sections.append(("cells", f"Cells of {best.name}", gallery_section(view)))
+        sections.append(("tree", f"Trajectories of {best.name}", tree_section(view)))
     if videos:
         progress("rendering videos")
         sections.append(("videos", "Best trajectories", videos_section(runs, videos)))
@@ -136,60 +143,46 @@ def _names(paths: Sequence[Path]) -> dict[Path, str]:
     return {path: "/".join(path.parts[-parts:]) for path in paths}
 
 
-def _read(paths: Sequence[Path], names: Mapping[Path, str], progress: Callable[[str], None]) -> list[Run]:
+def _read(
+    paths: Sequence[Path],
+    names: Mapping[Path, str],
+    problem: Problem | None,
+    progress: Callable[[str], None],
+) -> list[Run]:
     runs = []
     for path in paths:
         progress(f"reading {path}")
-        source, directory = Source.open(path), RunDirectory.open(path)
+        source = SavedRun.open(path, problem)
         for warning in source.warnings:
             progress(f"warning: {warning}")
         metrics = [
-            line for line in directory.read_metrics() if line["game_frames"] <= source.status.game_frames
+            line for line in source.directory.metrics() if line.game_frames <= source.status.game_frames
         ]
         runs.append(
-            Run(
-                source=source,
-                name=names[path],
-                directory=directory,
-                metrics=metrics or [_metrics(source.status)],
-            )
+            Run(source=source, name=names[path], metrics=metrics or [SearchMetrics.of(source.status)])
         )
     return runs
 
 
-def _metrics(status: Status) -> dict[str, Any]:
-    """Return what a run has reached, where it has written no metrics."""
-    return {
-        "game_frames": status.game_frames,
-        "wall_seconds": status.seconds,
-        "cells": status.cells,
-        "rooms": status.rooms,
-        "level": status.level,
-        "max_score": status.best_score,
-        "game_frames_per_second": 0.0,
-        "memory_bytes": 0,
-    }
-
-
 def _groups(runs: Sequence[Run]) -> list[Group]:
     """Put runs together that differ by their seed alone."""
-    together: dict[SearchConfig, list[Run]] = {}
+    together: dict[Problem, list[Run]] = {}
     for run in runs:
-        together.setdefault(dataclasses.replace(run.source.config, seed=0), []).append(run)
+        together.setdefault(run.source.problem, []).append(run)
     return [
         Group(
-            name=_name(config),
+            name=_name(problem),
             curves=[run.metrics for run in members],
-            paper=paper_search(config),
-            has_rooms=facts(config.env.name).room_address is not None,
-            has_levels=facts(config.env.name).level_address is not None,
+            paper=paper_search(problem),
+            has_rooms=members[0].env.has_rooms,
+            has_levels=members[0].env.has_levels,
         )
-        for config, members in together.items()
+        for problem, members in together.items()
     ]
 
 
-def _name(config: SearchConfig) -> str:
-    for name, each in PRESETS.items():
-        if dataclasses.replace(each, seed=0) == config:
-            return name
-    return f"{config.env.name}, {config.cells.kind} cells"
+def _name(problem: Problem) -> str:
+    registered = find_registered(problem.name)
+    if registered is None or registered.settings() == problem.settings():
+        return problem.name
+    return f"{problem.name}, with other settings"

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from goexplore.config import SearchConfig
+from goexplore.problems import Problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +111,6 @@ def _searches() -> dict[tuple[str, str], PaperSearch]:
     return found
 
 
-def paper_search(config: SearchConfig) -> PaperSearch | None:
+def paper_search(problem: Problem) -> PaperSearch | None:
     """Return the paper's experiment with the same game and kind of cells, if there is one."""
-    return _searches().get((config.env.name, config.cells.kind))
+    return _searches().get((problem.env.name, problem.cells.kind))

@@ -16,9 +16,7 @@ from typing import Any, TypeAlias
 
 from safetensors import SafetensorError, safe_open
 
-from goexplore.demos._demonstration import SUFFIX, parse_demonstration
-from goexplore.directories import Directory
-from goexplore.engines import choose_engine
+from goexplore.demos import SUFFIX
 from goexplore.errors import CheckpointError, EvaluationError, PolicyError
 from goexplore.evaluation import (
     Evaluation,
@@ -29,17 +27,19 @@ from goexplore.evaluation import (
     read_episodes,
     whole_repetitions,
 )
+from goexplore.problems import Problem
 from goexplore.report._html import duration, png, short, table
 from goexplore.report._plot import FAINT, INK, draw_svg
 from goexplore.report._training import Metrics, plot_starting_points, plot_success
 from goexplore.report._video import play_episode, show, write_video
+from goexplore.runs import Directory, TrainingMetrics, from_lines
 
 _VIDEO_SPEED = 4
 _VIDEO_PICTURES = 1500
 
 
 Settings: TypeAlias = tuple[float | None, float, int | None, float]
-"""What makes evaluations comparable: where episodes end, stickiness, cap and sharpness."""
+"""What makes evaluations comparable: where episodes end, sticky actions, cap and temperature."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,26 +56,38 @@ class TrainedRun:
 
     name: str
     path: Path
+    problem: Problem | None = None
+    """Given by the user where it comes from an import path."""
 
     @cached_property
     def directory(self) -> Directory:
         """Its run directory; PyTorch is not needed to read it."""
         return Directory(self.path)
 
+    @property
+    def info(self) -> dict[str, Any]:
+        """What its config.json holds."""
+        return self.directory.info()
+
     @cached_property
-    def metrics(self) -> list[dict[str, Any]]:
+    def metrics(self) -> list[TrainingMetrics]:
         """All lines of its metrics."""
-        return self.directory.read_metrics()
+        return from_lines(TrainingMetrics, self.directory.metrics_lines())
 
     @cached_property
     def game(self) -> str:
-        """The name of the game that its demonstrations play."""
+        """What its demonstrations play, by the name that finds it again."""
         files = sorted((self.path / "demos").glob(f"*{SUFFIX}"))
         if not files:
             raise CheckpointError(
                 f"expected demonstrations in {self.path / 'demos'}, got none: put them back"
             )
-        return parse_demonstration(files[0]).env.name
+        try:
+            return str(json.loads(files[0].read_text(encoding="utf-8"))["content"]["target"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(
+                f"expected a demonstration in {files[0]}, got {error!r}: put it back"
+            ) from error
 
     @cached_property
     def results(self) -> list[PolicyResult]:
@@ -118,9 +130,9 @@ class TrainedRun:
                 config = each.evaluation.config
                 key = (
                     config.until_score,
-                    config.stickiness,
+                    config.repeat_action_probability,
                     config.max_game_frames,
-                    each.settings["sharpness"],
+                    each.settings["temperature"],
                 )
                 found.setdefault(key, []).append(each)
         return found
@@ -138,8 +150,8 @@ def training_section(trainings: Sequence[TrainedRun]) -> str:
             continue
         last = training.metrics[-1]
         parts.append(
-            f"<h3>{escape(training.name)}</h3><p class='note'>{last['training_frames']:,} training frames "
-            f"({last['game_frames']:,} game frames) in {duration(last['wall_seconds'])}; one line per "
+            f"<h3>{escape(training.name)}</h3><p class='note'>{last.training_frames:,} training frames "
+            f"({last.game_frames:,} game frames) in {duration(last.wall_seconds)}; one line per "
             "demonstration; success is of the last 200 rollouts from the real start.</p>"
             f'<div class="plots">{_plots(training, number)}</div>'
         )
@@ -184,10 +196,10 @@ def policies_section(trainings: Sequence[TrainedRun]) -> str:
                     until,
                     reached,
                     f"{len(evaluation.episodes):,}{few}",
-                    f"{sum(each.capped for each in evaluation.episodes):,}",
-                    f"{config.stickiness:g}",
+                    f"{sum(each.truncated for each in evaluation.episodes):,}",
+                    f"{config.repeat_action_probability:g}",
                     "none" if config.max_game_frames is None else short(config.max_game_frames),
-                    f"{result.settings['sharpness']:g}",
+                    f"{result.settings['temperature']:g}",
                     f"{config.seed}",
                     short(result.settings["game_frames"]),
                 ]
@@ -210,10 +222,10 @@ _HEADS = (
     "episodes go",
     "reached",
     "episodes",
-    "cut",
+    "truncated",
     "sticky",
     "cap",
-    "sharpness",
+    "temperature",
     "seed",
     "trained for",
 )
@@ -226,7 +238,7 @@ def _over_trainings(trainings: Sequence[TrainedRun]) -> str:
         for key, results in training.results_by_settings.items():
             alike.setdefault(key, []).append(results)
     lines = []
-    for (until, _, _, sharpness), found in alike.items():
+    for (until, _, _, temperature), found in alike.items():
         if len(found) < 2:
             continue
         score = mean_with_interval([fmean(each.evaluation.score for each in one) for one in found])
@@ -235,7 +247,7 @@ def _over_trainings(trainings: Sequence[TrainedRun]) -> str:
             shares = [fmean(each.evaluation.reached(until).value for each in one) for one in found]
             line += f", {mean_with_interval(shares).text(percent=True)} of episodes get there"
         lines.append(
-            f"<li>{len(found)} trainings, sharpness {sharpness:g}, "
+            f"<li>{len(found)} trainings, temperature {temperature:g}, "
             f"{'whole games' if until is None else f'until {until:,g} points'}: {line}; intervals over "
             f"trainings{caution(len(found))}</li>"
         )
@@ -244,16 +256,16 @@ def _over_trainings(trainings: Sequence[TrainedRun]) -> str:
 
 def policy_videos_section(trainings: Sequence[TrainedRun]) -> str:
     """Return a video of each training's newest policy."""
-    from goexplore.robustify import TrainingDirectory
+    from goexplore.training import TrainingDirectory
 
     figures = []
     for training in trainings:
         file = TrainingDirectory(training.path).policy()
-        sharpness = training.results[0].settings["sharpness"] if training.results else 1.0
-        player = PolicyPlayer(file, sharpness=sharpness)
-        engine = choose_engine(player.env.name, "auto").engine
+        temperature = training.results[0].settings["temperature"] if training.results else 1.0
+        player = PolicyPlayer(file, temperature=temperature, problem=training.problem)
+        player.env = player.env.with_engine("auto").env
         config = training.results[0].evaluation.config if training.results else EvaluationConfig()
-        moments = play_episode(player, config, engine, no_ops=0, repetition=0, every=_VIDEO_SPEED)
+        moments = play_episode(player, config, no_ops=0, repetition=0, every=_VIDEO_SPEED)
         with tempfile.TemporaryDirectory() as folder:
             film = write_video(
                 islice(moments, _VIDEO_PICTURES), Path(folder) / "video.mp4", scale=1, overlay=True

@@ -9,6 +9,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from itertools import islice
 from pathlib import Path
@@ -16,24 +17,25 @@ from typing import Any
 
 import numpy as np
 
-from goexplore.archive import Standing
-from goexplore.demos import Source, keep_different
-from goexplore.engines import choose_engine, where_judged
-from goexplore.envs import facts
+from goexplore.archive import Actions, ScoreLength
+from goexplore.demos import keep_different
+from goexplore.envs import Environment
 from goexplore.errors import DemonstrationError
 from goexplore.report._curves import PALETTE, Group, draw_panel, panels
 from goexplore.report._gallery import draw_tree, gallery
 from goexplore.report._html import duration, png, short, table
-from goexplore.report._looking import COLOURINGS, MEANING, Looking
 from goexplore.report._map import LevelMap, draw_levels, gradient, tick
 from goexplore.report._paper import PaperSearch
 from goexplore.report._policies import TrainedRun
 from goexplore.report._video import play_moments, show, write_video
-from goexplore.runs import RunDirectory
+from goexplore.report._view import COLOURINGS, MEANING, ArchiveView
+from goexplore.runs import SavedRun, SearchMetrics
 
 _VIDEO_SPEED = 4
 _VIDEO_PICTURES = 3000
 """Of one video, at most: a longer trajectory is shown faster, for the page has to stay small."""
+_SHORTEST_VIDEO = 10
+"""Training frames of a trajectory that is worth a video although it has won nothing."""
 _LOOKED_THROUGH = 2000
 """Trajectories of each run among which videos are chosen."""
 
@@ -42,49 +44,58 @@ _LOOKED_THROUGH = 2000
 class Run:
     """A run to report on."""
 
-    source: Source
+    source: SavedRun
     name: str
     """Of the run directory, with as much of its path as it takes to tell it from others."""
-    directory: RunDirectory
-    metrics: list[dict[str, Any]]
+    metrics: list[SearchMetrics]
     """Up to the checkpoint that everything else on the page shows."""
 
     @property
-    def last(self) -> dict[str, Any]:
+    def last(self) -> SearchMetrics:
         """What it had reached."""
         return self.metrics[-1]
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What its config.json holds."""
+        return self.source.directory.info()
+
+    @cached_property
+    def env(self) -> Environment:
+        """An environment of its problem, which tells whether there are rooms and levels."""
+        return self.source.problem.env()
 
 
 def summary_section(runs: Sequence[Run], best: Run) -> str:
     """Return cards of the best run and a table of all."""
     last = best.last
-    game = facts(best.source.config.env.name)
-    mapped = {
-        "rooms": f"{last['rooms']:,}" if game.room_address is not None else None,
-        "highest level": str(last["level"]) if game.level_address is not None else None,
+    shown_if = {
+        "rooms": (f"{last.rooms:,}", best.env.has_rooms),
+        "highest level": (str(last.level), best.env.has_levels),
+        "ends of episodes": (f"{last.ends:,}", last.ends > 0),
     }
     cards = {
-        "best search score": f"{last['max_score']:,.0f}",
-        **{label: value for label, value in mapped.items() if value is not None},
-        "cells": f"{last['cells']:,}",
-        "game frames": short(last["game_frames"]),
-        "time": duration(last["wall_seconds"]),
+        "best search score": f"{last.max_score:,.0f}",
+        **{label: value for label, (value, there) in shown_if.items() if there},
+        "cells": f"{last.cells:,}",
+        "game frames": short(last.game_frames),
+        "time": duration(last.wall_seconds),
     }
     columns: dict[str, Callable[[Run], str]] = {
         "run": lambda run: escape(run.name),
-        "seed": lambda run: str(run.source.config.seed),
-        "engine": lambda run: run.source.engine,
-        "game frames": lambda run: f"{run.last['game_frames']:,}",
-        "time": lambda run: duration(run.last["wall_seconds"]),
-        "cells": lambda run: f"{run.last['cells']:,}",
-        "rooms": lambda run: f"{run.last['rooms']:,}",
-        "level": lambda run: str(run.last["level"]),
-        "best search score": lambda run: f"{run.last['max_score']:,.0f}",
-        "memory": lambda run: f"{run.last['memory_bytes'] / 1e6:,.0f} MB",
+        "seed": lambda run: str(run.source.seed),
+        "engine": lambda run: run.source.problem.env.engine,
+        "game frames": lambda run: f"{run.last.game_frames:,}",
+        "time": lambda run: duration(run.last.wall_seconds),
+        "cells": lambda run: f"{run.last.cells:,}",
+        "rooms": lambda run: f"{run.last.rooms:,}",
+        "level": lambda run: str(run.last.level),
+        "best search score": lambda run: f"{run.last.max_score:,.0f}",
+        "memory": lambda run: f"{run.last.memory_bytes / 1e6:,.0f} MB",
     }
-    if game.room_address is None:
+    if not best.env.has_rooms:
         del columns["rooms"]
-    if game.level_address is None:
+    if not best.env.has_levels:
         del columns["level"]
     shown = "".join(f'<div class="card"><b>{value}</b>{label}</div>' for label, value in cards.items())
     of = f'<p class="note">of {escape(best.name)}, the best of {len(runs)} runs</p>' if runs[1:] else ""
@@ -128,8 +139,8 @@ def comparison_section(groups: Sequence[Group]) -> str:
             theirs = f"{short(reached.game_frames)} in {reached.hours:g} h ({reached.solved:.0%} of the runs)"
             mine = "not reached"
             if ours:
-                frames = float(np.mean([point["game_frames"] for point in ours]))
-                seconds = float(np.mean([point["wall_seconds"] for point in ours]))
+                frames = float(np.mean([point.game_frames for point in ours]))
+                seconds = float(np.mean([point.wall_seconds for point in ours]))
                 mine = f"{short(frames)} in {duration(seconds)} ({len(ours)} of {len(group.curves)} runs)"
             rows.append([f"level {reached.level} reached", theirs, mine])
             if not ours:
@@ -153,19 +164,19 @@ def _paper_end(paper: PaperSearch) -> str:
 def _our_end(group: Group) -> str:
     ends = [curve[-1] for curve in group.curves]
     rooms, score, frames, seconds = (
-        float(np.mean([end[column] for end in ends]))
+        float(np.mean([getattr(end, column) for end in ends]))
         for column in ("rooms", "max_score", "game_frames", "wall_seconds")
     )
     return f"{rooms:.3g} rooms, search score {score:,.0f} after {short(frames)} in {duration(seconds)}"
 
 
-def _first(curve: Sequence[dict[str, Any]], level: int) -> dict[str, Any] | None:
-    return next((point for point in curve if point["level"] >= level), None)
+def _first(curve: Sequence[SearchMetrics], level: int) -> SearchMetrics | None:
+    return next((point for point in curve if point.level >= level), None)
 
 
-def map_section(looking: Looking) -> str:
+def map_section(view: ArchiveView) -> str:
     """Return the map of each level, with a choice of what colours the cells."""
-    levels = list(draw_levels(looking, COLOURINGS))
+    levels = list(draw_levels(view, COLOURINGS))
     colours = "".join(
         f'<input class="choice" type="radio" name="colour" id="colour-{name}"'
         f"{' checked' if name == 'found' else ''}>"
@@ -202,14 +213,14 @@ def _level(level: LevelMap, several: bool) -> str:
     )
 
 
-def gallery_section(looking: Looking) -> str:
+def gallery_section(view: ArchiveView) -> str:
     """Return pictures of cells, for games without a map."""
-    archive = looking.archive
+    archive = view.archive
     found = archive.values("found_at_game_frame").tolist()
     figures = "".join(
         f'<figure><img alt="cell {each.entry}" src="{png(each.picture)}"><figcaption>{each.entry}: '
-        f"{short(found[each.entry])}, score {archive[each.entry].standing.score:,.0f}</figcaption></figure>"
-        for each in gallery(looking)
+        f"{short(found[each.entry])}, score {archive[each.entry].score:,.0f}</figcaption></figure>"
+        for each in gallery(view)
     )
     return (
         '<p class="note">By first visit: number of the cell, game frames until it was found, its best search '
@@ -217,21 +228,21 @@ def gallery_section(looking: Looking) -> str:
     )
 
 
-def tree_section(looking: Looking) -> str:
+def tree_section(view: ArchiveView) -> str:
     """Return the tree of trajectories."""
-    return f'<div class="scroll tree" tabindex="0" role="group">{draw_tree(looking.archive)}</div>'
+    return f'<div class="scroll tree" tabindex="0" role="group">{draw_tree(view.archive)}</div>'
 
 
 def videos_section(runs: Sequence[Run], count: int) -> str:
-    """Return videos of the best trajectories."""
+    """Return videos of the best trajectories; say so where there is nothing to see yet."""
     figures = []
     for run, entry, actions in islice(_different(runs), count):
-        env, score = run.source.config.env, run.source.archive.board.standing(entry).score
-        engine = choose_engine(env.name, "auto").engine
+        env = run.source.problem.env.with_engine("auto").env
+        score = run.source.archive[entry].score
         speed = _VIDEO_SPEED * math.ceil(len(actions) / _VIDEO_PICTURES)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "video.mp4"
-            film = write_video(play_moments(env, actions, engine, every=speed), file, scale=1, overlay=True)
+            film = write_video(play_moments(env, actions, every=speed), file, scale=1, overlay=True)
             data = base64.b64encode(file.read_bytes()).decode()
         if film.last.score != score:
             raise DemonstrationError(
@@ -245,14 +256,21 @@ def videos_section(runs: Sequence[Run], count: int) -> str:
             f"<figcaption>search score {score:,.0f} in {len(actions):,} training frames; entry {entry} of "
             f"{escape(run.name)}; {speed} x speed</figcaption></figure>"
         )
+    if not figures:
+        return '<p class="note">No trajectory has won anything or ended its episode yet.</p>'
     return f'<div class="videos">{"".join(figures)}</div>'
 
 
-def _different(runs: Sequence[Run]) -> Iterator[tuple[Run, int, bytes]]:
+def _different(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Actions]]:
     """Yield the best trajectories of all runs that are not mostly the same."""
-    ranked = [(run, entry) for run in runs for entry in run.source.ranked()[:_LOOKED_THROUGH]]
-    if any(run.last["max_score"] > 0 for run in runs):
-        standings = {id(run): run.source.archive.board.standing for run in runs}
+    ranked = [
+        (run, entry)
+        for run in runs
+        for entry in run.source.ranked()[:_LOOKED_THROUGH]
+        if run.source.archive[entry].length >= _SHORTEST_VIDEO or run.source.archive.best_is_a_result
+    ]
+    if any(run.source.archive.best_is_a_result for run in runs):
+        standings = {id(run): run.source.archive.score_index.score_length for run in runs}
         ranked.sort(key=lambda each: _order(standings[id(each[0])](each[1])))
     trajectories = (run.source.archive.trajectory(entry) for run, entry in ranked)
     for position in keep_different(trajectories, 0.2):
@@ -260,15 +278,15 @@ def _different(runs: Sequence[Run]) -> Iterator[tuple[Run, int, bytes]]:
         yield run, entry, run.source.archive.trajectory(entry)
 
 
-def _order(standing: Standing) -> tuple[float, int]:
-    return -standing.score, standing.length
+def _order(score_length: ScoreLength) -> tuple[float, int]:
+    return -score_length.score, score_length.length
 
 
 def verification_section(runs: Sequence[Run]) -> str:
     """Return what `goexplore verify` found."""
     lines = []
     for run in runs:
-        found = run.directory.verification()
+        found = run.source.directory.verification()
         name = escape(run.name)
         if found is None:
             command = escape(f"goexplore verify {run.source.path}")
@@ -279,7 +297,7 @@ def verification_section(runs: Sequence[Run]) -> str:
         lines.append(
             f"<li>{name}: {found['checked']:,} of {found['entries']:,} entries of checkpoint "
             f"{found['checkpoint']} replayed from the initial state "
-            f"{where_judged(run.source.config.env.name)}, {found['game_frames']:,} game frames: "
+            f"on {run.source.problem.reference().env.engine}, {found['game_frames']:,} game frames: "
             f'<span class="{"good" if good else "bad"}">{verdict}</span></li>'
         )
     return f"<ul>{''.join(lines)}</ul>"
@@ -289,7 +307,7 @@ def settings_section(runs: Sequence[Run | TrainedRun]) -> str:
     """Return commands, versions and settings, of searches or trainings."""
     parts = []
     for run in runs:
-        info = run.directory.info()
+        info = run.info
         settings = info["search"] if isinstance(run, Run) else info["training"]
         parts.append(
             f"<details><summary>{escape(run.name)}</summary>"

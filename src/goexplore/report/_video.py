@@ -1,102 +1,107 @@
-"""Videos of trajectories: every game frame, in the shape in which a television showed it."""
+"""Videos of trajectories: every game frame, in the shape in which a screen showed it."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice, pairwise
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
-from goexplore.build import build_env
-from goexplore.config import EnvConfig
-from goexplore.engines import Engine
-from goexplore.errors import ConfigError, EngineError
+from goexplore.archive import Actions
+from goexplore.envs import Environment
+from goexplore.errors import ConfigError, EngineError, require_at_least, require_between
 from goexplore.evaluation import EpisodeInPlay, EvaluationConfig, Player
 from goexplore.files import written_whole
+from goexplore.problems import EnvironmentSpec
+from goexplore.report._picture import INK, PAPER, Picture, font, picture_of
 
 GAME_FRAMES_PER_SECOND = 60
+_LEAST_ROWS = 160
+"""Of a video, at scale 1: smaller pictures are enlarged."""
 _STRIP = 24
 """Rows below the picture for score and frame, at scale 1."""
 _LARGEST_SCALE = 16
 _GIF_EVERY = 4
-_INK, _PAPER = (235, 235, 235), (20, 20, 20)
-
-Picture = NDArray[np.uint8]
 
 
 class Moment(NamedTuple):
     """One game frame of a trajectory."""
 
     picture: Picture
-    """210 rows x 160 columns x RGB."""
     score: float
     training_frame: int
+    pixel_aspect: float = 1.0
+    """How wide a pixel is, as a multiple of its height."""
 
 
-def play_moments(
-    config: EnvConfig, actions: bytes, engine: Engine = "ale", *, every: int = 1
-) -> Iterator[Moment]:
+def _moment(env: Environment, score: float, training_frame: int) -> Moment:
+    return Moment(picture_of(env), score, training_frame, env.pixel_aspect)
+
+
+def play_moments(spec: EnvironmentSpec, actions: Actions, *, every: int = 1) -> Iterator[Moment]:
     """Yield every n-th game frame of a trajectory, beginning with the initial state, and the last one.
 
     Where the native engine cannot go on, ale-py does, which plays the same until there.
     """
-    if every < 1:
-        raise ConfigError(f"expected --speed to be 1 or more, got {every}: change it")
-    return _with_ale_to_fall_back_on(lambda by: _play_moments(config, actions, by, every), engine)
+    require_at_least("speed", every, 1)
+    return _with_reference_to_fall_back_on(lambda by: _play_moments(by, actions, every), spec)
 
 
-def _play_moments(config: EnvConfig, actions: bytes, engine: Engine, every: int) -> Iterator[Moment]:
-    env = build_env(dataclasses.replace(config, frame_skip=1), engine)
+def _play_moments(spec: EnvironmentSpec, actions: Actions, every: int) -> Iterator[Moment]:
+    whole = spec()
+    env = whole.frame_by_frame()
+    steps = whole.frame_skip // env.frame_skip
     env.reset()
     score = 0.0
-    yield Moment(env.picture(), score, 0)
-    total = len(actions) * config.frame_skip
-    for game_frame in range(1, total + 1):
-        training_frame = (game_frame - 1) // config.frame_skip
+    yield _moment(env, score, 0)
+    total = len(actions) * steps
+    for number in range(1, total + 1):
+        training_frame = (number - 1) // steps
         step = env.step(actions[training_frame])
         score += step.reward
-        if game_frame % every == 0 or step.ended or game_frame == total:
-            yield Moment(env.picture(), score, training_frame + 1)
+        if number % every == 0 or step.ended or number == total:
+            yield _moment(env, score, training_frame + 1)
         if step.ended:
             return
 
 
 def play_episode(
-    player: Player, config: EvaluationConfig, engine: Engine, *, no_ops: int, repetition: int, every: int = 1
+    player: Player, config: EvaluationConfig, *, no_ops: int, repetition: int, every: int = 1
 ) -> Iterator[Moment]:
     """Yield every n-th game frame of an episode of the stochastic game, and the last one.
 
     Where the native engine cannot go on, ale-py does, which plays the same until there.
     """
-    if every < 1:
-        raise ConfigError(f"expected --speed to be 1 or more, got {every}: change it")
-    return _with_ale_to_fall_back_on(
-        lambda by: _play_episode(player, config, by, no_ops, repetition, every), engine
+    require_at_least("speed", every, 1)
+    return _with_reference_to_fall_back_on(
+        lambda by: _play_episode(player, by, config, no_ops, repetition, every), player.env
     )
 
 
-def _with_ale_to_fall_back_on(play: Callable[[Engine], Iterator[Moment]], engine: Engine) -> Iterator[Moment]:
+def _with_reference_to_fall_back_on(
+    play: Callable[[EnvironmentSpec], Iterator[Moment]], spec: EnvironmentSpec
+) -> Iterator[Moment]:
     shown = 0
     try:
-        for moment in play(engine):
+        for moment in play(spec):
             yield moment
             shown += 1
     except EngineError:
-        yield from islice(play("ale"), shown, None)
+        yield from islice(play(spec.reference()), shown, None)
 
 
 def _play_episode(
-    player: Player, config: EvaluationConfig, engine: Engine, no_ops: int, repetition: int, every: int
+    player: Player, spec: EnvironmentSpec, config: EvaluationConfig, no_ops: int, repetition: int, every: int
 ) -> Iterator[Moment]:
-    episode = EpisodeInPlay(player, config, engine, no_ops, repetition)
+    episode = EpisodeInPlay(player, config, no_ops=no_ops, repetition=repetition, env=spec)
     player.begin(1)
+    env = episode.game.env
     frames: list[tuple[Picture, float]] = []
     score, count = 0.0, 0
 
@@ -104,46 +109,44 @@ def _play_episode(
         nonlocal score, count
         score, count = score + reward, count + 1
         if count % every == 0:
-            frames.append((_picture(episode), score))
+            frames.append((picture_of(env), score))
 
     episode.game.watch = watch
-    yield Moment(_picture(episode), 0.0, 0)
+    yield _moment(env, 0.0, 0)
     goes_on = True
     while goes_on:
         (action,) = player.act(np.zeros(1, np.int64), [episode.observation()], [episode.random])
         goes_on = episode.step(action)
         if not goes_on and count % every:
-            frames.append((_picture(episode), score))
-        yield from (Moment(picture, then, episode.training_frames) for picture, then in frames)
+            frames.append((picture_of(env), score))
+        for picture, then in frames:
+            yield Moment(picture, then, episode.training_frames, env.pixel_aspect)
         frames.clear()
 
 
-def _picture(episode: EpisodeInPlay) -> Picture:
-    picture = episode.game.env.picture()
-    if picture is None:
-        raise ConfigError("expected a game with pictures, got one without: there is nothing to see")
-    return picture
-
-
 def show(moment: Moment, *, scale: int = 2, overlay: bool = False) -> Picture:
-    """Return a frame of a video: 4 to 3, whole lines, below it score and training frame if wanted."""
-    width = 280 * scale
-    columns = np.arange(width) * moment.picture.shape[1] // width
-    picture = np.repeat(moment.picture.take(columns, axis=1), scale, axis=0)
+    """Return a frame of a video: whole lines, below it score and training frame if wanted."""
+    rows, columns = moment.picture.shape[:2]
+    lines = scale * max(1, ceil(_LEAST_ROWS / rows))
+    width = _even(round(columns * moment.pixel_aspect * lines))
+    picture = np.repeat(moment.picture.take(np.arange(width) * columns // width, axis=1), lines, axis=0)
+    if len(picture) % 2:  # video codecs want even numbers
+        picture = np.concatenate([picture, picture[-1:]])
     if not overlay:
         return picture
     text = f"score {moment.score:,.0f}    training frame {moment.training_frame:,}"
     return np.concatenate([picture, _strip(text, width, scale)])
 
 
+def _even(size: int) -> int:
+    return max(2, size - size % 2)
+
+
 @lru_cache(maxsize=4)
 def _strip(text: str, width: int, scale: int) -> Picture:
-    strip = Image.new("RGB", (width, _STRIP * scale), _PAPER)
-    ImageDraw.Draw(strip).text((8 * scale, 3 * scale), text, fill=_INK, font=_font(13 * scale))
+    strip = Image.new("RGB", (width, _STRIP * scale), PAPER)
+    ImageDraw.Draw(strip).text((8 * scale, 3 * scale), text, fill=INK, font=font(13 * scale))
     return np.asarray(strip)
-
-
-_font = cache(ImageFont.load_default)
 
 
 class Film(NamedTuple):
@@ -155,20 +158,27 @@ class Film(NamedTuple):
 
 def check_video(file: Path, scale: int) -> None:
     """Raise ConfigError for what cannot become a video."""
-    if not 1 <= scale <= _LARGEST_SCALE:
-        raise ConfigError(f"expected --scale between 1 and {_LARGEST_SCALE}, got {scale}: change it")
+    require_between("scale", scale, 1, _LARGEST_SCALE)
     if file.suffix.lower() not in _WRITERS:
-        raise ConfigError(f"expected a file name that ends in .mp4 or .gif, got {file}: change it")
+        raise ConfigError(f"expected `out` to be a file name that ends in .mp4 or .gif, got {file}")
 
 
-def write_video(moments: Iterable[Moment], file: Path, *, scale: int, overlay: bool) -> Film:
-    """Write an MP4 or a GIF, as the file's name says."""
+def write_video(
+    moments: Iterable[Moment],
+    file: Path,
+    *,
+    scale: int = 2,
+    overlay: bool = True,
+    progress: Callable[[Moment], None] = lambda moment: None,
+) -> Film:
+    """Write an MP4 or a GIF, as the file's name says; `progress` is called with every frame."""
     check_video(file, scale)
     last: Moment
 
     def frames() -> Iterator[Picture]:
         nonlocal last
         for last in moments:
+            progress(last)
             yield show(last, scale=scale, overlay=overlay)
 
     with written_whole(file) as aside:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import Archive, Update
-from goexplore.cells import CellKey
+from goexplore.cells import CellKey, End
 from goexplore.random import SplitMix64
 from goexplore.selection._subscores import Subscore
 from goexplore.selection._sum_tree import SumTree
@@ -20,11 +20,11 @@ class Selection(Protocol):
     """Decides which cells to explore from."""
 
     def refresh(self, archive: Archive, update: Update) -> None:
-        """Hear what a batch changed. After a resume, all entries are named as added."""
+        """Take in what a batch changed. After a resume, all entries are named as added."""
         ...
 
     def choose(self, count: int, random: SplitMix64) -> Sequence[int]:
-        """Return `count` entries, with replacement."""
+        """Return `count` entries, with replacement; never one that has ended."""
         ...
 
 
@@ -32,15 +32,15 @@ class UniformSelection:
     """Every cell is as likely as any other: the baseline."""
 
     def __init__(self) -> None:
-        self._size = 0
+        self._entries = array("i")
 
     def refresh(self, archive: Archive, update: Update) -> None:
-        """Take note of the archive's size."""
-        self._size = len(archive)
+        """Take note of new entries that can be explored from."""
+        self._entries.extend(entry for entry in update.added if not archive.has_ended(entry))
 
     def choose(self, count: int, random: SplitMix64) -> Sequence[int]:
         """Return entries uniformly at random."""
-        return [int(number) for number in random.below(self._size, count)]
+        return [self._entries[number] for number in random.below(len(self._entries), count)]
 
 
 class StartSelection:
@@ -91,6 +91,7 @@ class WeightedSelection:
         weights = np.full(len(entries), self._constant, np.float64)
         for subscore in self._subscores:
             weights += subscore.values(archive, entries)
+        weights[archive.values("end", entries) != End.NONE] = 0.0  # nothing is explored from there
         levels = np.frombuffer(self._level_of, np.int32)[entries]
         leaves = np.frombuffer(self._leaf_of, np.int32)[entries].astype(np.int64)
         for level in np.unique(levels).tolist():
@@ -107,7 +108,7 @@ class WeightedSelection:
 
     def choose(self, count: int, random: SplitMix64) -> Sequence[int]:
         """Return entries according to CellProb."""
-        levels = sorted(self._trees)
+        levels = sorted(level for level, tree in self._trees.items() if tree.total > 0)
         ends = np.cumsum(self._level_totals(levels))
         positions = random.uniform(count) * ends[-1]
         picks = np.minimum(np.searchsorted(ends, positions, side="right"), len(levels) - 1)
@@ -122,7 +123,7 @@ class WeightedSelection:
 
     def probabilities(self) -> NDArray[np.float64]:
         """Return CellProb of every entry: a pass over all cells, for tests and pictures."""
-        levels = sorted(self._trees)
+        levels = sorted(level for level, tree in self._trees.items() if tree.total > 0)
         totals = self._level_totals(levels)
         result = np.zeros(len(self._level_of))
         for level, total in zip(levels, totals, strict=True):

@@ -1,14 +1,15 @@
 """The subscores whose sum is a cell's weight (paper appendix A.5)."""
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Iterable
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import UNKNOWN, Archive
-from goexplore.cells import CellKey
+from goexplore.cells import CellKey, Neighbours
+from goexplore.errors import ConfigError, require_at_least
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -24,7 +25,7 @@ class Subscore(Protocol):
     """
 
     def added(self, archive: Archive, entry: int) -> Iterable[int]:
-        """Hear of a new entry; return the other entries whose value it changes."""
+        """Take in a new entry; return the other entries whose value it changes."""
         ...
 
     def values(self, archive: Archive, entries: Numbers) -> Floats:
@@ -45,6 +46,11 @@ class CountScore:
         epsilon2: float = 0.00001,
     ) -> None:
         """The defaults are the paper's."""
+        if attribute not in get_args(CountedAttribute):
+            raise ConfigError(
+                f"expected `attribute` to be one of {', '.join(get_args(CountedAttribute))}, got {attribute!r}"
+            )
+        require_at_least("weight", weight, 0)
         self._attribute: CountedAttribute = attribute
         self._weight, self._power = weight, power
         self._epsilon1, self._epsilon2 = epsilon1, epsilon2
@@ -62,14 +68,17 @@ class CountScore:
 class NeighbourScore:
     """NeighScore: `weight` for each of a cell's neighbours that is not in the archive."""
 
-    def __init__(self, neighbours: Callable[[CellKey], Sequence[CellKey]], *, weight: float, count: int = 2):
+    def __init__(self, neighbours: Neighbours, *, weight: float, count: int = 2) -> None:
         """`neighbours` must be symmetric; a cell has `count` of them, also where some can never exist."""
         self._neighbours, self._weight, self._count = neighbours, weight, count
         self._present = array("B")
 
     def added(self, archive: Archive, entry: int) -> Iterable[int]:
         """Count the new cell with its neighbours and them with it."""
-        found = [archive.board.find(cell) for cell in self._neighbours(archive.cell(entry))]
+        if archive.has_ended(entry):  # an end is nobody's neighbour; the cell may have another entry that is
+            self._present.append(0)
+            return ()
+        found = [archive.score_index.find(cell) for cell in self._neighbours(archive.cell(entry))]
         # A neighbour with a higher number will find this entry itself when its turn comes.
         known = [number for number in found if number != UNKNOWN and number < entry]
         self._present.append(len(known))
@@ -101,7 +110,7 @@ class RankScore:
     def added(self, archive: Archive, entry: int) -> Iterable[int]:
         """Return the entries at the new cell's spot if it ranks higher than all of them."""
         cell = archive.cell(entry)
-        rank = self._rank(cell)
+        rank = 0 if archive.has_ended(entry) else self._rank(cell)  # nothing is explored from an end
         spot = self._spots.setdefault(self._spot(cell), len(self._highest))
         if spot == len(self._highest):
             self._highest.append(rank)

@@ -1,0 +1,47 @@
+"""The front door: every problem through both phases, in a few calls that answer the next question."""
+
+from goexplore.api._cores import usable_cores
+from goexplore.api._explore import explore
+from goexplore.api._open import open_run
+from goexplore.api._policies import (
+    PolicyRun,
+    choose_policy,
+    evaluate,
+    evaluation_name,
+    find_policy,
+    make_player,
+    play,
+    require_torch,
+    robustify,
+)
+from goexplore.api._run import (
+    Run,
+    Trajectory,
+    demonstration_file,
+    read_run,
+    require_score,
+    take_demonstrations,
+    worker_count,
+)
+
+__all__ = [
+    "PolicyRun",
+    "Run",
+    "Trajectory",
+    "choose_policy",
+    "demonstration_file",
+    "evaluate",
+    "evaluation_name",
+    "explore",
+    "find_policy",
+    "make_player",
+    "open_run",
+    "play",
+    "read_run",
+    "require_score",
+    "require_torch",
+    "robustify",
+    "take_demonstrations",
+    "usable_cores",
+    "worker_count",
+]

@@ -1,0 +1,87 @@
+"""The front door of Phase 1: any problem into a run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from goexplore.api._run import Run, read_run, worker_count
+from goexplore.engines import EngineWish
+from goexplore.envs import Environment
+from goexplore.exploration import ExplorationConfig, StartMethod
+from goexplore.problems import Problem, find_problem, require_env
+from goexplore.runs import Limits, Progress, Reporter, run_search
+from goexplore.selection import SelectionConfig
+
+
+def explore(
+    target: Problem | str | Callable[[], Environment],
+    *,
+    cell: Callable[..., Any] | None = None,
+    selection: SelectionConfig | None = None,
+    exploration: ExplorationConfig | None = None,
+    run_dir: Path | str | None = None,
+    game_frames: int | None = None,
+    minutes: float | None = None,
+    until_level: int | None = None,
+    until_score: float | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    engine: EngineWish = "auto",
+    resume: bool = False,
+    checkpoint_minutes: float = 5.0,
+    reporter: Reporter[Progress] | None = None,
+    start_method: StartMethod | None = None,
+) -> Run:
+    """Explore a problem until a limit or an interrupt, and return the run (Phase 1, paper section 2.1).
+
+    Args:
+        target: A registered name such as "montezuma-2021", an id such as "ALE/PrivateEye-v5", an import path
+            such as "my_game:Lock", a Problem, an environment's class, or a function that makes one.
+        cell: What a cell is: a function of the observation, or a class of cell representations.
+        selection: How cells are chosen, in place of the problem's.
+        exploration: How cells are explored from, in place of the problem's.
+        run_dir: Where to write. Without it, a temporary folder that goes with the returned object.
+        game_frames: Stop after this many game frames of the whole run.
+        minutes: Stop after this many minutes of this session.
+        until_level: Stop when this level is reached; the first one is level 0.
+        until_score: Stop when a trajectory has this score.
+        seed: Seed of all draws.
+        workers: Worker processes, or threads of the native engine; None means one per core, 0 explores in
+            this process. They change nothing but the speed.
+        engine: The emulator of an Atari game; auto means the native one where it is certified, else ale-py.
+        resume: Go on with the run in `run_dir`.
+        checkpoint_minutes: Minutes between checkpoints: what a crash can cost at most.
+        reporter: Shows progress; without it, only warnings are logged.
+        start_method: How worker processes are started; None means fork on Linux, else spawn.
+
+    A new problem is tested before anything is written: see `goexplore.check_env`.
+    """
+    problem = find_problem(target)
+    changes: dict[str, Any] = {"cells": cell, "selection": selection, "exploration": exploration}
+    problem = dataclasses.replace(
+        problem, **{name: value for name, value in changes.items() if value is not None}
+    )
+    limits = Limits(
+        game_frames=game_frames, minutes=minutes, until_level=until_level, until_score=until_score
+    )
+    if not resume:
+        require_env(problem.with_engine(engine)[0], start_method=start_method)
+    temporary = TemporaryDirectory(prefix="goexplore-") if run_dir is None else None
+    path = Path(temporary.name) / "run" if temporary else Path(str(run_dir))
+    outcome = run_search(
+        problem,
+        run_dir=path,
+        limits=limits,
+        seed=seed,
+        reporter=reporter,
+        workers=worker_count(workers),
+        engine=engine,
+        resume=resume,
+        checkpoint_minutes=checkpoint_minutes,
+        start_method=start_method,
+    )
+    return read_run(path, problem, interrupted=outcome.interrupted, temporary=temporary)

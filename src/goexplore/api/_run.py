@@ -1,0 +1,267 @@
+"""A search that can be asked the next question: its best trajectory, its table, its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from goexplore.api._cores import usable_cores
+from goexplore.archive import ARCHIVE_FILE, Actions, Entry
+from goexplore.cells import End
+from goexplore.demos import SUFFIX, Demonstration, Rules, Truncation, extract, write_demonstration
+from goexplore.errors import ConfigError, DemonstrationError, require_at_least
+from goexplore.exploration import StartMethod
+from goexplore.files import output_errors, require_writable
+from goexplore.problems import Problem
+from goexplore.random import SplitMix64
+from goexplore.replay import Verdict, verify_archive
+from goexplore.report import check_video, play_moments, write_report, write_video
+from goexplore.runs import Limits, Progress, Reporter, SavedRun, SearchMetrics, run_search
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(SavedRun):
+    """A search and what it has found, as of its newest checkpoint."""
+
+    interrupted: bool = False
+    """Whether the session that returned this was interrupted."""
+    temporary: TemporaryDirectory[str] | None = field(default=None, repr=False)
+    """Holds the run directory where none was named: it is removed together with this object."""
+
+    @property
+    def best(self) -> Trajectory:
+        """The trajectory with the highest score, the shortest of these."""
+        return self.trajectory(self.archive.best)
+
+    def trajectory(self, entry: int) -> Trajectory:
+        """Return the trajectory to an entry of the archive, given by its number."""
+        if not 0 <= entry < len(self.archive):
+            raise ConfigError(f"expected `entry` to be from 0 to {len(self.archive) - 1}, got {entry}")
+        return Trajectory(self, entry)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the archive as a table, one row per cell (docs/format.md has the columns)."""
+        import pandas
+
+        return pandas.read_parquet(self.checkpoint / ARCHIVE_FILE)
+
+    def metrics(self) -> list[SearchMetrics]:
+        """Return how the search went: the lines of metrics.jsonl."""
+        return self.directory.metrics()
+
+    def sample(self, count: int | None) -> list[int]:
+        """Return that many entries drawn at random, the best one among them; None means all."""
+        size = len(self.archive)
+        if count is None or count >= size:
+            return list(range(size))
+        require_at_least("sample", count, 1)
+        drawn = SplitMix64(0).uniform(size).argsort()[:count].tolist()
+        return sorted({self.archive.best, *drawn[: count - 1]})
+
+    def verify(
+        self,
+        sample: int | None = None,
+        *,
+        workers: int | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Verdict:
+        """Replay trajectories from the initial state and compare them with the archive: all, or a `sample`.
+
+        What was found is kept beside the run, for reports.
+        """
+        verdict = verify_archive(
+            self.archive,
+            self.problem,
+            self.sample(sample),
+            workers=usable_cores() if workers is None else workers,
+            progress=progress,
+        )
+        self.directory.write_verification(
+            {
+                "checkpoint": self.checkpoint.name,
+                "checked": verdict.checked,
+                "entries": len(self.archive),
+                "game_frames": verdict.game_frames,
+                "mismatches": [asdict(mismatch) for mismatch in verdict.mismatches],
+            }
+        )
+        return verdict
+
+    def demos(
+        self,
+        out: Path | str | None = None,
+        *,
+        truncation: Truncation | None = None,
+        progress: Callable[[str], None] = lambda line: None,
+        **rules: Any,
+    ) -> list[Demonstration]:
+        """Return the best trajectories as demonstrations, replayed; write them to the folder `out` if given.
+
+        `rules` are those of `goexplore.demos.Rules`, such as take="different" and count=10; `truncation` says
+        where trajectories end.
+        """
+        return take_demonstrations(
+            [self], Rules(truncation=truncation or Truncation(), **rules), out=out, progress=progress
+        )
+
+    def report(
+        self,
+        out: Path | str | None = None,
+        *,
+        videos: int = 3,
+        progress: Callable[[str], None] = lambda line: None,
+    ) -> Path:
+        """Write one page about the run, with curves, maps and videos; return its file."""
+        file = Path(out) if out is not None else self.path / "report.html"
+        require_writable(file)
+        write_report([self.path], file, videos=videos, problem=self.problem, progress=progress)
+        return file
+
+    def resume(
+        self,
+        *,
+        game_frames: int | None = None,
+        minutes: float | None = None,
+        until_level: int | None = None,
+        until_score: float | None = None,
+        workers: int | None = None,
+        checkpoint_minutes: float = 5.0,
+        reporter: Reporter[Progress] | None = None,
+        start_method: StartMethod | None = None,
+    ) -> Run:
+        """Go on from the newest checkpoint until a limit or an interrupt; return the run as it is then."""
+        limits = Limits(
+            game_frames=game_frames, minutes=minutes, until_level=until_level, until_score=until_score
+        )
+        outcome = run_search(
+            self.problem,
+            run_dir=self.path,
+            limits=limits,
+            seed=self.seed,
+            reporter=reporter,
+            workers=worker_count(workers),
+            resume=True,
+            checkpoint_minutes=checkpoint_minutes,
+            start_method=start_method,
+        )
+        return read_run(self.path, self.problem, interrupted=outcome.interrupted, temporary=self.temporary)
+
+
+def read_run(path: Path | str, problem: Problem | None = None, **more: Any) -> Run:
+    """Return a search as its run directory has it."""
+    saved = SavedRun.open(path, problem)
+    return Run(**{name: getattr(saved, name) for name in SavedRun.__dataclass_fields__}, **more)
+
+
+def worker_count(workers: int | None) -> int | None:
+    """Return the workers that a search has: None means one per core, 0 this process alone."""
+    if workers is None:
+        return usable_cores()
+    require_at_least("workers", workers, 0)
+    return workers or None
+
+
+class Trajectory:
+    """The actions from the initial state to one entry of the archive."""
+
+    def __init__(self, run: Run, entry: int) -> None:
+        self._run = run
+        self.entry: Entry = run.archive[entry]
+        """The archive's entry: cell, score, length, snapshot."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Trajectory(entry={self.entry.number}, score={self.score:g}, length={len(self)}, "
+            f"end={self.end.name.lower()})"
+        )
+
+    def __len__(self) -> int:
+        """Return its training frames."""
+        return self.entry.length
+
+    @property
+    def actions(self) -> Actions:
+        """One action per training frame."""
+        return self._run.archive.trajectory(self.entry.number)
+
+    @property
+    def score(self) -> float:
+        """The search score: of the deterministic game."""
+        return self.entry.score
+
+    @property
+    def cell(self) -> bytes:
+        """The cell that it leads to."""
+        return self.entry.cell
+
+    @property
+    def end(self) -> End:
+        """Whether and how it ends the episode."""
+        return self.entry.end
+
+    def verify(self) -> bool:
+        """Replay it on the reference engine; return whether cell, score, length and state are as claimed."""
+        return verify_archive(self._run.archive, self._run.problem, [self.entry.number]).passed
+
+    def demo(self) -> Demonstration:
+        """Return it as a demonstration, replayed."""
+        (found,) = self._run.demos(cell=str(self.entry.number))
+        return found
+
+    def video(
+        self, out: Path | str = "video.mp4", *, scale: int = 2, speed: int = 1, overlay: bool = True
+    ) -> Path:
+        """Render it as MP4 or GIF, showing every `speed`-th game frame; return the file."""
+        file = Path(out)
+        check_video(file, scale)
+        require_writable(file)
+        problem, _ = self._run.problem.with_engine("auto")
+        moments = play_moments(problem.env, self.actions, every=speed)
+        with output_errors(file):
+            film = write_video(moments, file, scale=scale, overlay=overlay)
+        require_score(self.score, film.last.score)
+        return file
+
+
+def require_score(expected: float, got: float) -> None:
+    """Refuse a trajectory that did not win on replay what it was said to win."""
+    if got != expected:
+        raise DemonstrationError(
+            f"expected a score of {expected:g}, got {got:g} on replay: check it with `goexplore verify`"
+        )
+
+
+def take_demonstrations(
+    runs: Sequence[SavedRun],
+    rules: Rules,
+    *,
+    out: Path | str | None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> list[Demonstration]:
+    """Return demonstrations of runs; write them to a folder that has none yet, if it is given."""
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        with output_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.glob(f"*{SUFFIX}")):
+                raise DemonstrationError(
+                    f"expected a folder without demonstrations, got {folder}: choose another `out`"
+                )
+    found = extract(runs, rules, progress)
+    if folder is not None:
+        for number, each in enumerate(found):
+            file = demonstration_file(folder, each, number)
+            with output_errors(file):
+                write_demonstration(each, file)
+    return found
+
+
+def demonstration_file(folder: Path, demonstration: Demonstration, number: int) -> Path:
+    """Return the file that a demonstration gets in a folder."""
+    return folder / f"{demonstration.env.name}-{number:02d}{SUFFIX}"

@@ -1,0 +1,152 @@
+"""Which cells are known, and how good the best trajectory to each of them is."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+from goexplore.cells import CellKey
+
+UNKNOWN = -1
+
+_PIECE_SIZE = 1000
+"""Entries in one piece: their 28 bytes each stay below what the allocator asks the system for."""
+
+
+class ScoreLength(NamedTuple):
+    """How good a trajectory is: a higher score wins, then a shorter length (paper section 2.1.5)."""
+
+    score: float
+    length: int
+    """Training frames from the initial state."""
+
+    def beats(self, other: ScoreLength) -> bool:
+        """Whether this trajectory is better than the other."""
+        return self.score > other.score or (self.score == other.score and self.length < other.length)
+
+
+NEVER = ScoreLength(float("-inf"), 0)
+"""The standing of a cell that was never reached: any trajectory beats it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What changed on a scoreboard: enough to bring a copy of it up to date."""
+
+    digests: array[int]
+    """Of added cells, in the order of their entries: two 64-bit words each."""
+    scores: array[float]
+    lengths: array[int]
+    improved: dict[int, ScoreLength]
+    """New standings of entries that were there before."""
+
+
+class ScoreIndex:
+    """The (score, length) table: entry numbers, scores and lengths by cell.
+
+    A cell in which episodes end has an end entry beside the entry that explorations start from. Cells are told apart by 128-bit digests, so that a copy in each worker costs about 40 bytes per cell,
+    whatever the cells' own size. Entries are numbered 0, 1, 2, ... in the order in which they were added, so
+    a copy that is given the same additions in the same order has the same numbers.
+
+    An open-addressing table of entry numbers finds a digest in O(1).
+    """
+
+    def __init__(self) -> None:
+        self._digests = array("Q")
+        self._scores = array("d")
+        self._lengths = array("i")
+        self._slots = array("i", [UNKNOWN]) * 1024
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def find(self, cell: CellKey, *, ended: bool = False) -> int:
+        """Return the number of the cell's entry, or of its end entry; UNKNOWN where there is none."""
+        low, high = _digest(cell, ended)
+        return self._slots[self._slot(low, high)]
+
+    def score_length(self, entry: int) -> ScoreLength:
+        """Return the best score and length known for an entry."""
+        return ScoreLength(self._scores[entry], self._lengths[entry])
+
+    def add(self, cell: CellKey, score_length: ScoreLength, *, ended: bool = False) -> int:
+        """Add a cell that is not there yet and return the number of its entry."""
+        return self._append(*_digest(cell, ended), score_length.score, score_length.length)
+
+    def improve(self, entry: int, score_length: ScoreLength) -> None:
+        """Set a better standing for an entry."""
+        self._scores[entry], self._lengths[entry] = score_length
+
+    def since(self, size: int, improved: set[int]) -> Changes:
+        """Return what has changed since the board had `size` entries, given which of them got better."""
+        standings = {entry: self.score_length(entry) for entry in improved if entry < size}
+        return self._changes(range(size, len(self)), standings)
+
+    def pieces(self) -> Iterator[Changes]:
+        """Return all there is, a small piece at a time: one of 30 MB would stay in the allocator's hands."""
+        for start in range(0, len(self), _PIECE_SIZE):
+            yield self._changes(range(start, min(start + _PIECE_SIZE, len(self))), {})
+
+    def _changes(self, added: range, improved: dict[int, ScoreLength]) -> Changes:
+        return Changes(
+            digests=self._digests[2 * added.start : 2 * added.stop],
+            scores=self._scores[added.start : added.stop],
+            lengths=self._lengths[added.start : added.stop],
+            improved=improved,
+        )
+
+    def apply(self, changes: Changes) -> None:
+        """Bring this copy up to date."""
+        for entry, score_length in changes.improved.items():
+            self.improve(entry, score_length)
+        words = iter(changes.digests)
+        for low, high, score, length in zip(words, words, changes.scores, changes.lengths, strict=True):
+            self._append(low, high, score, length)
+
+    def memory(self) -> tuple[array[int], array[int], array[float], array[int]]:
+        """Return slots, digests, scores and lengths, for readers in C. Not to be changed."""
+        return self._slots, self._digests, self._scores, self._lengths
+
+    def columns(self) -> tuple[array[float], array[int]]:
+        """Return scores and lengths of all entries. Not to be changed."""
+        return self._scores, self._lengths
+
+    def _append(self, low: int, high: int, score: float, length: int) -> int:
+        if 3 * (len(self) + 1) > 2 * len(self._slots):
+            self._grow()
+        entry = len(self)
+        self._slots[self._slot(low, high)] = entry
+        self._digests.append(low)
+        self._digests.append(high)
+        self._scores.append(score)
+        self._lengths.append(length)
+        return entry
+
+    def _slot(self, low: int, high: int) -> int:
+        """Return the slot that holds this digest, or the free one where it belongs."""
+        slots, digests = self._slots, self._digests
+        mask = len(slots) - 1
+        slot = low & mask
+        while (entry := slots[slot]) != UNKNOWN and (
+            digests[2 * entry] != low or digests[2 * entry + 1] != high
+        ):
+            slot = slot + 1 & mask
+        return slot
+
+    def _grow(self) -> None:
+        self._slots = array("i", [UNKNOWN]) * (2 * len(self._slots))
+        slots, mask = self._slots, len(self._slots) - 1
+        for entry, low in enumerate(self._digests[::2]):
+            slot = low & mask
+            while slots[slot] != UNKNOWN:
+                slot = slot + 1 & mask
+            slots[slot] = entry
+
+
+def _digest(cell: CellKey, ended: bool) -> tuple[int, int]:
+    digest = blake2b(cell, digest_size=16, person=b"end" if ended else b"").digest()
+    number = int.from_bytes(digest, "little")
+    return number & 0xFFFFFFFFFFFFFFFF, number >> 64

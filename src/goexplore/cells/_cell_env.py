@@ -1,0 +1,205 @@
+"""An environment seen through a cell representation: what the search moves in."""
+
+from __future__ import annotations
+
+import math
+import struct
+from enum import IntEnum
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import zstandard
+
+from goexplore.cells._representation import CellKey, CellRepresentation
+from goexplore.envs import Environment, Location, require_actions
+from goexplore.errors import ConfigError, EnvironmentContractError, SnapshotError
+
+PLAIN, COMPRESSED = 2, 3
+"""Versions of the format of snapshots."""
+
+_PLAIN_SIZE = 512
+"""Bytes up to which an environment's states are kept as they are: not worth compressing."""
+
+
+class End(IntEnum):
+    """Whether and how an episode ended."""
+
+    NONE = 0
+    TERMINATED = 1
+    TRUNCATED = 2
+
+
+Ends: TypeAlias = Literal["keep", "drop"]
+"""Whether the state in which an episode ends is kept as an end entry, or dropped as a death is."""
+
+
+class CellStep(NamedTuple):
+    """Where one training frame led."""
+
+    reward: float
+    cell: CellKey | None
+    """None where the episode was lost: there is no destination cell (paper section 2.1.4)."""
+    end: End = End.NONE
+    """How the episode ended in that cell, if it did."""
+
+
+class CellEnvironment:
+    """Environment and cell representation, moved, saved and put back as one.
+
+    A snapshot is a version byte, then the size of the tracked state (2 bytes, little-endian), the tracked
+    state and the environment's state: as they are where the environment's states are small, else in a
+    zstandard frame with a checksum. The compressor's dictionary is the initial state: states of one game
+    differ from it in about a hundred of thousands of bytes, so nothing has to be trained or stored.
+    """
+
+    def __init__(self, env: Environment, cells: CellRepresentation, *, ends: Ends = "keep") -> None:
+        """Both are used by this object alone from now on. `ends` says what becomes of an episode's end."""
+        require_actions(env)
+        if ends not in get_args(Ends):
+            raise ConfigError(f"expected `ends` to be {' or '.join(get_args(Ends))}, got {ends!r}")
+        self.env, self.cells = env, cells
+        self._keeps_ends = ends == "keep"
+        self._validated = False
+        env.reset()
+        initial = self._state()
+        self._version = PLAIN if len(initial) <= _PLAIN_SIZE else COMPRESSED
+        self._compressor, self._decompressor = _codec(initial)
+
+    @property
+    def action_count(self) -> int:
+        """Number of actions."""
+        return int(self.env.action_count)
+
+    @property
+    def frame_skip(self) -> int:
+        """Game frames per training frame."""
+        return self.env.frame_skip
+
+    def reset(self) -> CellKey:
+        """Go to the initial state and return its cell."""
+        self.env.reset()
+        cell = self._require_key(self.cells.reset(self.env.observation()))
+        if cell is None:
+            raise EnvironmentContractError(
+                "expected a cell for the initial state, got None: only a lost episode has no cell"
+            )
+        return cell
+
+    def step(self, action: int) -> CellStep:
+        """Play one training frame."""
+        step = self.env.step(action)
+        if not self._validated:
+            validate_step(step)
+            self._validated = True
+        reward, terminated, truncated = step
+        if not math.isfinite(reward):
+            raise EnvironmentContractError(
+                f"expected finite rewards, got {reward} after action {action}: mend `step`"
+            )
+        if not (terminated or truncated):
+            return CellStep(float(reward), self._require_key(self.cells.update(self.env.observation())))
+        if not self._keeps_ends:
+            return CellStep(float(reward), None)
+        cell = self._require_key(self.cells.update(self.env.observation()))
+        return CellStep(float(reward), cell, End.TERMINATED if terminated else End.TRUNCATED)
+
+    def location(self) -> Location:
+        """Return the location as the cell representation tracks it, else as the environment tells."""
+        return self.cells.location() or self.env.location()
+
+    def initial_digest(self) -> bytes:
+        """Return a digest of the initial state and its cell: the same in all processes, or nothing is."""
+        cell = self.reset()
+        return blake2b(cell + self._state(), digest_size=16).digest()
+
+    def snapshot(self) -> bytes:
+        """Return everything needed to come back here."""
+        tracked = self.cells.state()
+        body = struct.pack("<H", len(tracked)) + tracked + self._state()
+        return bytes([self._version]) + (body if self._version == PLAIN else self._compressor.compress(body))
+
+    def restore(self, snapshot: bytes) -> None:
+        """Come back to where `snapshot` was taken."""
+        if not snapshot or snapshot[0] != self._version:
+            raise SnapshotError(
+                f"expected a snapshot of format {self._version}, got "
+                f"{f'format {snapshot[0]}' if snapshot else 'no bytes'}: use the version of goexplore "
+                "that wrote it"
+            )
+        try:
+            body = snapshot[1:] if self._version == PLAIN else self._decompressor.decompress(snapshot[1:])
+        except (zstandard.ZstdError, MemoryError) as error:  # a damaged header may claim any size
+            raise SnapshotError(
+                f"expected a snapshot of this environment, got {len(snapshot)} bytes that do not decompress "
+                "against its initial state: the environment begins in another state than when it was taken, "
+                "see `goexplore check-env`, or its version differs from the one in the run's config.json"
+            ) from error
+        tracked, state = unpack_snapshot(body)
+        self.cells.restore(tracked)
+        self.env.restore(state)
+
+    def close(self) -> None:
+        """Free what the environment holds."""
+        self.env.close()
+
+    def _state(self) -> bytes:
+        state = self.env.snapshot()
+        if type(state) is not bytes:
+            raise EnvironmentContractError(
+                f"expected bytes from {type(self.env).__name__}.snapshot, got {type(state).__name__}: return "
+                "everything that `restore` needs, as bytes"
+            )
+        return state
+
+    def _require_key(self, cell: Any) -> CellKey | None:
+        if cell is None or type(cell) is bytes:
+            return cell
+        raise EnvironmentContractError(
+            f"expected bytes or None from {type(self.cells).__name__}, got {type(cell).__name__}: encode "
+            "cells as bytes, or use a cell function, which may return numbers, strings and tuples"
+        )
+
+
+def validate_step(step: Any) -> None:
+    """Refuse what is no `Step`, or has reward and end in each other's place."""
+    what = repr(step)[:60]
+    if not isinstance(step, tuple) or len(step) != 3:
+        raise EnvironmentContractError(
+            f"expected goexplore.Step(reward, terminated, truncated) from `step`, got {what}: return one"
+        )
+    reward, terminated, truncated = step
+    if isinstance(reward, bool | np.bool_) or not isinstance(reward, int | float | np.integer | np.floating):
+        raise EnvironmentContractError(
+            f"expected a number as the reward of a step, got {reward!r} in {what}: return Step(reward, "
+            "terminated, truncated) in this order"
+        )
+    for end in (terminated, truncated):
+        if not isinstance(end, bool | np.bool_):
+            raise EnvironmentContractError(
+                f"expected True or False for terminated and truncated, got {end!r} in {what}: return "
+                "Step(reward, terminated, truncated) in this order"
+            )
+
+
+def unpack_snapshot(body: bytes) -> tuple[bytes, bytes]:
+    """Return the tracked state and the environment's in what follows a plain snapshot's version byte."""
+    (size,) = struct.unpack_from("<H", body.ljust(2, b"\0"))
+    return body[2 : 2 + size], body[2 + size :]
+
+
+def _codec(initial: bytes) -> tuple[zstandard.ZstdCompressor, zstandard.ZstdDecompressor]:
+    dictionary = zstandard.ZstdCompressionDict(initial, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    parameters = zstandard.ZstdCompressionParameters.from_level(
+        1,
+        source_size=len(initial),
+        dict_size=len(initial),
+        format=zstandard.FORMAT_ZSTD1_MAGICLESS,
+        write_content_size=True,  # else every decompression reserves room for the largest possible content
+        write_dict_id=False,
+        write_checksum=True,  # against another initial state, other bytes would come out without an error
+    )
+    return (
+        zstandard.ZstdCompressor(dict_data=dictionary, compression_params=parameters),
+        zstandard.ZstdDecompressor(dict_data=dictionary, format=zstandard.FORMAT_ZSTD1_MAGICLESS),
+    )

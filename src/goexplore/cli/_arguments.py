@@ -1,0 +1,80 @@
+"""Arguments of a verb: parsed by tyro, and known to error messages."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import tyro
+
+from goexplore.errors import ConfigError
+from goexplore.problems import Problem, find_problem
+
+Arguments = TypeVar("Arguments")
+
+_flags: dict[str, str] = {}
+"""The flag of each parameter of the verb that runs."""
+
+
+def parse(
+    kind: type[Arguments],
+    arguments: Sequence[str],
+    *,
+    prog: str,
+    description: str | None = None,
+    default: Any = None,
+) -> Arguments:
+    """Return the arguments of a verb."""
+    _flags.clear()
+    _flags.update(_flags_of(kind))
+    settings = {} if default is None else {"default": default}
+    return tyro.cli(kind, prog=prog, description=description, args=list(arguments), **settings)
+
+
+def _flags_of(kind: Any, prefix: str = "") -> dict[str, str]:
+    """Return the flags of a dataclass, by the names of its fields; of fields within fields by their own names."""
+    found: dict[str, str] = {}
+    inner: dict[str, str] = {}
+    hints = get_type_hints(kind, include_extras=True)
+    for field in dataclasses.fields(kind):
+        if not field.init:
+            continue
+        hint, name = hints[field.name], field.name
+        if get_origin(hint) is Annotated:
+            marks = [mark for mark in get_args(hint)[1:] if hasattr(mark, "name")]
+            hint = get_args(hint)[0]
+            name = next((mark.name for mark in marks if mark.name is not None), name)
+        flag = f"{prefix}{name}".replace("_", "-")
+        if dataclasses.is_dataclass(hint):
+            inner |= _flags_of(hint, f"{prefix}{name}." if name else prefix)
+        else:
+            found[field.name] = f"--{flag}"
+    return {**inner, **found}
+
+
+def with_flags(message: str) -> str:
+    """Return a message of the library in the command line's terms: flags in place of `parameters`."""
+
+    def flag(match: re.Match[str]) -> str:
+        return _flags.get(match[1], match[0])
+
+    return re.sub(r"`(\w+)`", flag, message)
+
+
+def parse_count(text: str, name: str = "game_frames") -> int:
+    """Return the whole number that 250000, 250_000, 250K, 60M or 1.2B means."""
+    from decimal import Decimal
+
+    match = re.fullmatch(r"([+-]?\d[\d_]*(?:\.\d+)?)([KMB]?)", text.strip(), re.IGNORECASE)
+    scale = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
+    value = Decimal(match[1].replace("_", "")) * scale[match[2].upper()] if match else None
+    if value is None or value != int(value):
+        raise ConfigError(f"expected `{name}` to be a whole number such as 250000, 60M or 1.2B, got {text!r}")
+    return int(value)
+
+
+def parse_problem(text: str | None) -> Problem | None:
+    """Return the problem that the user named with --problem, if there is one."""
+    return None if text is None else find_problem(text)

@@ -1,0 +1,172 @@
+"""A problem: everything that decides what a search finds, as one thing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from goexplore.cells import CellEnvironment
+from goexplore.engines import EngineWish
+from goexplore.envs import Environment
+from goexplore.errors import ConfigError, ProblemError
+from goexplore.exploration import (
+    Executor,
+    ExplorationConfig,
+    Kernel,
+    ProcessExecutor,
+    PythonKernel,
+    RandomRepeat,
+    SerialExecutor,
+    StartMethod,
+    ThreadExecutor,
+)
+from goexplore.problems._specs import (
+    CellsSpec,
+    DefaultCells,
+    EnvironmentSpec,
+    FactorySpec,
+    FunctionCellsSpec,
+    path_of,
+)
+from goexplore.selection import Selection, SelectionConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """An environment, what its cells are, and how to choose and explore them.
+
+    Equal problems and seeds give equal archives. An environment's class or a function that makes one, and a
+    cell function, are enough: everything else has a default.
+    """
+
+    env: EnvironmentSpec
+    """Makes environments: an environment's class, a function without arguments, or settings."""
+    cells: CellsSpec = field(default_factory=DefaultCells)
+    """What a cell is: a function of the observation, a class of cell representations, or settings. Without
+    it, cells are downscaled images, or the observation itself where it is made of whole numbers or texts."""
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
+    exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
+    name: str = ""
+    """What finds it again: a preset's name, an id or an import path. By default that of the environment."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.env, EnvironmentSpec):
+            object.__setattr__(self, "env", FactorySpec(self.env))
+        if self.cells is None:
+            object.__setattr__(self, "cells", DefaultCells())
+        elif not isinstance(self.cells, CellsSpec):
+            object.__setattr__(self, "cells", FunctionCellsSpec(self.cells))
+        if not self.name:
+            object.__setattr__(self, "name", self.env.target)
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything that decides what a search finds, as JSON values."""
+        return {
+            "name": self.name,
+            "env": self.env.settings(),
+            "cells": self.cells.settings(),
+            "selection": dataclasses.asdict(self.selection),
+            "exploration": dataclasses.asdict(self.exploration),
+        }
+
+    def with_settings(self, settings: dict[str, Any]) -> Problem:
+        """Return this problem with the settings that a file has."""
+        try:
+            return dataclasses.replace(
+                self,
+                env=self.env.with_settings(settings["env"]),
+                cells=self.cells.with_settings(settings["cells"]),
+                selection=SelectionConfig(**settings["selection"]),
+                exploration=ExplorationConfig(**settings["exploration"]),
+                name=settings["name"],
+            )
+        except (KeyError, TypeError) as error:
+            raise ConfigError(
+                f"expected the settings of a problem, got something that lacks or adds {error}: use the version "
+                "of goexplore that wrote it"
+            ) from error
+
+    @property
+    def env_target(self) -> str:
+        """What finds the environment again: its own id where it has one, else the name of the problem."""
+        return self.name if isinstance(self.env, FactorySpec) else self.env.target
+
+    def with_engine(self, wish: EngineWish) -> tuple[Problem, str]:
+        """Return this problem on an engine, and why on that one."""
+        binding = self.env.with_engine(wish)
+        return dataclasses.replace(self, env=binding.env), binding.reason
+
+    def reference(self) -> Problem:
+        """Return this problem on the engine that verification replays on."""
+        return dataclasses.replace(self, env=self.env.reference())
+
+    def make_cell_env(self) -> CellEnvironment:
+        """Return a fresh environment with cells."""
+        env = self.env()
+        return CellEnvironment(env, self.cells(env), ends=self.exploration.ends)
+
+    def make_selection(self, cell_env: CellEnvironment) -> Selection:
+        """Return a fresh selection."""
+        return self.selection.build(cell_env.cells)
+
+    def make_python_kernel(self) -> Kernel:
+        """Return the reference kernel, with an environment of its own."""
+        return PythonKernel(
+            self.make_cell_env(),
+            RandomRepeat(self.exploration.repeat_probability),
+            training_frames=self.exploration.training_frames,
+        )
+
+    def make_executor(
+        self,
+        workers: int | None,
+        *,
+        start_method: StartMethod | None = None,
+        warn: Callable[[str], None] = lambda line: None,
+    ) -> Executor:
+        """Return the executor with that many workers; None explores in this process.
+
+        Workers are threads where a native kernel explores, which does not hold the interpreter's lock, and
+        processes elsewhere.
+        """
+        native = self.env.make_kernel(self.cells, self.exploration)
+        if native is not None:
+            return SerialExecutor(native) if workers is None else ThreadExecutor(native, workers=workers)
+        make = partial(Problem.make_python_kernel, self)
+        if workers is None:
+            return SerialExecutor(make)
+        return ProcessExecutor(make, workers=workers, start_method=start_method, warn=warn)
+
+
+def as_problem(thing: Any, name: str = "") -> Problem:
+    """Return a problem for what a user may name: a problem, an environment's class, or a factory."""
+    if isinstance(thing, Problem):
+        return dataclasses.replace(thing, name=name) if name else thing
+    if isinstance(thing, EnvironmentSpec):
+        return Problem(env=thing, name=name)
+    if isinstance(thing, Environment):
+        raise ProblemError(
+            f"expected an environment's class or a function that makes one, got an environment ({path_of(thing)}): "
+            "workers need environments of their own, so give the class"
+        )
+    if not callable(thing):
+        raise ProblemError(
+            f"expected a goexplore.Problem, an environment's class or a function that makes one, got "
+            f"{type(thing).__name__} ({str(thing)[:40]})"
+        )
+    return Problem(env=thing, name=name)
+
+
+def differences(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> list[str]:
+    """Return lines that say where two settings, as JSON values, differ."""
+    lines = []
+    for key in sorted(one.keys() | other.keys()):
+        mine, theirs = one.get(key), other.get(key)
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            lines += differences(mine, theirs, f"{prefix}{key}.")
+        elif mine != theirs:
+            lines.append(f"{prefix}{key} is {mine!r}, not {theirs!r}")
+    return lines

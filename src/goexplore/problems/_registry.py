@@ -1,0 +1,176 @@
+"""Problems by name: presets that packages bring, ids of a family of environments, import paths.
+
+Nothing is imported because a file says so: a name in a file is looked up among what installed packages
+registered; an import path has to be named by the user again.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from goexplore.errors import ProblemError
+from goexplore.problems._problem import Problem, as_problem
+from goexplore.problems._specs import EnvironmentSpec
+
+GROUP = "goexplore.problems"
+"""The entry-point group in which a package names its problems."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """Problems whose names have a common beginning, such as all Atari games."""
+
+    prefix: str
+    """What their names begin with, such as `ALE/`."""
+    make: Callable[[str], Problem]
+    """Returns the problem with a name."""
+    description: str
+    """What they are, for `goexplore explore --list`."""
+
+
+_registered: dict[str, Problem | Family] = {}
+
+
+def register(name: str, problem: Any) -> None:
+    """Give a problem a name, under which `explore`, files and the command line find it.
+
+    `problem` is a Problem, an environment's class, a function that makes an environment, or a Family. To
+    register problems of a package without importing it, name them in the entry-point group
+    `goexplore.problems`.
+    """
+    if not isinstance(name, str) or not name or ":" in name:
+        raise ProblemError(f"expected a name without a colon, got {name!r}: choose another")
+    _registered[name] = problem if isinstance(problem, Family) else as_problem(problem, name)
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+@cache
+def _load(name: str) -> Problem | Family:
+    point = _entry_points()[name]
+    try:
+        loaded = point.load()
+    except (ImportError, AttributeError) as error:
+        raise ProblemError(
+            f"expected {point.value}, which a package registered as {name}, got {error}: reinstall that package"
+        ) from error
+    return loaded if isinstance(loaded, Family) else as_problem(loaded, name)
+
+
+def problem_names() -> list[str]:
+    """Return the names of all registered problems, and the beginnings of the names of families."""
+    return sorted({*_registered, *_entry_points()})
+
+
+def find_registered(name: str) -> Problem | None:
+    """Return a registered problem, or one of a family; None where nothing is registered for the name."""
+    if name in _registered or name in _entry_points():
+        found = _registered[name] if name in _registered else _load(name)
+        return None if isinstance(found, Family) else found
+    beginning = name.partition("/")[0]
+    for known in (f"{beginning}/", beginning):
+        family = _registered.get(known) or (_load(known) if known in _entry_points() else None)
+        if isinstance(family, Family) and name.startswith(family.prefix):
+            return family.make(name)
+    return None
+
+
+def family(name: str) -> Family | None:
+    """Return the family that is registered under a name, if it is one."""
+    found = _registered[name] if name in _registered else _load(name)
+    return found if isinstance(found, Family) else None
+
+
+def find_problem(target: Any) -> Problem:
+    """Return the problem that a user names: a registered name, an id, an import path, or the thing itself."""
+    if not isinstance(target, str):
+        return as_problem(target)
+    found = find_registered(target)
+    if found is not None:
+        return found
+    if ":" in target:
+        return _import(target)
+    names = problem_names()
+    if target in names and (known := family(target)) is not None:
+        raise ProblemError(
+            f"expected a name that begins with {known.prefix} ({known.description}), got {target!r}"
+        )
+    near = difflib.get_close_matches(target, names, n=1, cutoff=0.4)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise ProblemError(
+        f"expected a registered problem ({', '.join(names)}), or an import path such as my_game:Lock, got "
+        f"{target!r}.{hint}"
+    )
+
+
+def _import(target: str) -> Problem:
+    module_name, _, path = target.partition(":")
+    if not module_name or module_name.startswith(".") or not path:
+        raise ProblemError(f"expected an import path such as my_game:Lock, got {target!r}")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # as `python -m` does
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise  # the module is there, and imports another one that is not
+        raise ProblemError(
+            f"expected a module {module_name} on Python's path or in {here}, got none: check the name, or install "
+            "its package"
+        ) from error
+    found: Any = module
+    for part in path.split("."):
+        if not hasattr(found, part):
+            near = difflib.get_close_matches(part, dir(found), n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise ProblemError(f"expected {path} in the module {module_name}, got none.{hint}")
+        found = getattr(found, part)
+    return as_problem(found, target)
+
+
+def find_environment(
+    target: str, settings: dict[str, Any], given: Problem | None, where: str
+) -> EnvironmentSpec:
+    """Return the environment of a demonstration or a policy: registered, or given by the user."""
+    return _find(target, given, where).env.with_settings(settings)
+
+
+def find_again(settings: dict[str, Any], given: Problem | None, where: str) -> Problem:
+    """Return the problem of a file, whose settings it has: registered, or given by the user.
+
+    `where` is the file, for messages.
+    """
+    name = settings.get("name")
+    if not isinstance(name, str):
+        raise ProblemError(f"expected the name of a problem in {where}, got {name!r}: put the file back")
+    problem = _find(name, given, where)
+    if given is not None and ":" not in name and given.name != name:
+        raise ProblemError(f"expected the problem {name} for {where}, got {given.name}: omit `problem`")
+    return problem.with_settings(settings)
+
+
+def _find(name: str, given: Problem | None, where: str) -> Problem:
+    problem = given or find_registered(name)
+    if problem is None:
+        how = (
+            f"add `problem` {name}"
+            if ":" in name and not name.startswith("__main__") and "<" not in name
+            else f"open it from Python, with `problem` set to the object that {name} was"
+        )
+        raise ProblemError(
+            f"expected a problem that an installed package registers, got {name} in {where}, whose code is only "
+            f"imported if you name it: {how}"
+        )
+    return problem

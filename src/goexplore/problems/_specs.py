@@ -1,0 +1,286 @@
+"""The two halves of a problem, each as something that can be made in any process and written down.
+
+Settings that come with goexplore are frozen dataclasses: they become options of the command line and values
+in config.json. A user's own class or function is wrapped, and written down as the path it has in its module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from goexplore.cells import CellRepresentation, DownscaledCells, FunctionCells
+from goexplore.engines import Engine, EngineWish
+from goexplore.envs import Environment
+from goexplore.errors import (
+    ConfigError,
+    EnvironmentContractError,
+    ProblemError,
+    require_at_least,
+    require_between,
+)
+from goexplore.exploration import ExplorationConfig, KernelFactory
+
+Spec = TypeVar("Spec", bound="_Spec")
+
+
+class _Spec:
+    """Something that can be written down as JSON values."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides what is made, as JSON values."""
+        return {
+            each.name: getattr(self, each.name)
+            for each in dataclasses.fields(self)  # type: ignore[arg-type]
+            if each.init
+        }
+
+    def with_settings(self: Spec, settings: dict[str, Any]) -> Spec:
+        """Return the same with other settings, as `settings` returned them."""
+        try:
+            return dataclasses.replace(self, **settings)  # type: ignore[type-var]
+        except TypeError as error:
+            if "path" in settings:
+                raise ProblemError(
+                    f"expected {settings['path']}, which the file was made with, got the registered problem "
+                    "without it: open it from Python, with `problem` set to the one that was explored"
+                ) from error
+            raise ConfigError(
+                f"expected the settings of {type(self).__name__}, got something else ({error}): use the version "
+                "of goexplore that wrote them"
+            ) from error
+
+
+@dataclass(frozen=True)
+class EngineBinding:
+    """An environment with the engine that will play it, and why that one."""
+
+    env: EnvironmentSpec
+    reason: str
+
+
+class EnvironmentSpec(_Spec, ABC):
+    """Makes environments. An environment with a choice of engines overrides what is said of engines here."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What is played: equal for all ways to play it. Files are named by it."""
+
+    @property
+    @abstractmethod
+    def target(self) -> str:
+        """What finds this environment again, as `goexplore explore` takes it."""
+
+    @abstractmethod
+    def __call__(self) -> Environment:
+        """Return a fresh environment."""
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that plays: whose snapshots they are."""
+        return "python"
+
+    @property
+    def engine_version(self) -> str | None:
+        """The version of that engine, where snapshots depend on it."""
+        return None
+
+    def with_engine(self, wish: EngineWish) -> EngineBinding:
+        """Return the environment on an engine."""
+        if wish not in ("auto", "python"):
+            raise ConfigError(
+                f"expected `engine` auto for {self.name}, which is played by its own Python code, got {wish}: "
+                "only Atari games have a choice"
+            )
+        return EngineBinding(self, f"Python: {self.name} plays itself")
+
+    def reference(self) -> EnvironmentSpec:
+        """Return the environment on the engine that is right by definition: what verification replays on."""
+        return self
+
+    def distrust(self, reason: str) -> str | None:
+        """Stop the use of an engine that was seen to differ from the reference; return what to tell people."""
+        return None
+
+    def make_kernel(self, cells: CellsSpec, exploration: ExplorationConfig) -> KernelFactory | None:
+        """Return what makes a kernel that explores faster than Python's with the same result, if there is one."""
+        return None
+
+    def warnings(self) -> list[str]:
+        """Return what the user should know before a long search."""
+        return []
+
+
+class CellsSpec(_Spec, ABC):
+    """Makes cell representations."""
+
+    kind: str
+    """A short name for reports."""
+
+    @abstractmethod
+    def __call__(self, env: Environment) -> CellRepresentation:
+        """Return a fresh cell representation for the observations of an environment."""
+
+    def native_settings(self) -> dict[str, Any] | None:
+        """Return these cells in the native kernel's terms, or None where it does not know them."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DownscaledConfig(CellsSpec):
+    """Cells without domain knowledge: the downscaled frame (section 2.1.1, table 1)."""
+
+    kind = "downscaled"
+    width: int = 11
+    """Values per row."""
+    height: int = 8
+    """Rows."""
+    levels: int = 8
+    """The highest intensity: values run from 0 to this."""
+
+    def __post_init__(self) -> None:
+        require_at_least("width", self.width, 1)
+        require_at_least("height", self.height, 1)
+        require_between("levels", self.levels, 1, 255)
+
+    def __call__(self, env: Environment) -> DownscaledCells:
+        """Return downscaled cells, with the environment's palette."""
+        return DownscaledCells(width=self.width, height=self.height, levels=self.levels, palette=env.palette)
+
+    def native_settings(self) -> dict[str, Any]:
+        """Return the native kernel's terms."""
+        return {
+            "cells": self.kind,
+            "cell_width": self.width,
+            "cell_height": self.height,
+            "levels": self.levels,
+        }
+
+
+def path_of(thing: Any) -> str:
+    """Return the import path of a class, a function or an instance, such as `my_game:Lock`."""
+    if isinstance(getattr(thing, "func", None), Callable):  # type: ignore[arg-type]
+        return f"{path_of(thing.func)}(...)"  # functools.partial
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    module = getattr(named, "__module__", None) or "?"
+    return f"{module}:{named.__qualname__}"
+
+
+class _Wrapped(_Spec):
+    """Written down as an import path, which nothing is ever imported by."""
+
+    path: str
+
+    def settings(self) -> dict[str, Any]:
+        """Return where the object was defined."""
+        return {"path": self.path}
+
+    def with_settings(self: Spec, settings: dict[str, Any]) -> Spec:
+        """Return the same, if it is the same."""
+        mine = self.settings()
+        if settings != mine:
+            raise ConfigError(
+                f"expected {settings.get('path', settings)}, as the file says, got {mine['path']}: name the problem "
+                "that the file was made with"
+            )
+        return self
+
+
+@dataclass(frozen=True)
+class FactorySpec(_Wrapped, EnvironmentSpec):
+    """A user's class or function that makes environments."""
+
+    factory: Callable[[], Environment]
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.factory):
+            raise ConfigError(
+                f"expected an environment's class or a function that makes one, got {self.factory!r}: workers need "
+                "environments of their own"
+            )
+        if not self.path:
+            object.__setattr__(self, "path", path_of(self.factory))
+
+    @property
+    def name(self) -> str:
+        """The name of the class or function."""
+        path = self.path.rpartition(":")[2].removesuffix("(...)")
+        return path.rpartition(".")[2].strip("<>") or "environment"
+
+    @property
+    def target(self) -> str:
+        """Its import path."""
+        return self.path
+
+    def __call__(self) -> Environment:
+        """Call the factory."""
+        env = self.factory()
+        if not isinstance(env, Environment):
+            raise EnvironmentContractError(
+                f"expected a goexplore.Environment from {self.path}, got {type(env).__name__}: inherit from it"
+            )
+        return env
+
+
+@dataclass(frozen=True)
+class FunctionCellsSpec(_Wrapped, CellsSpec):
+    """A user's cell function, or class of cell representations."""
+
+    function: Callable[..., Any]
+    path: str = ""
+    kind = "function"
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ConfigError(
+                f"expected a function of the observation, or a class of cell representations, got "
+                f"{self.function!r}"
+            )
+        if not self.path:
+            object.__setattr__(self, "path", path_of(self.function))
+
+    def __call__(self, env: Environment) -> CellRepresentation:
+        """Return cells from the function, or of the class."""
+        if isinstance(self.function, type) and issubclass(self.function, CellRepresentation):
+            return self.function()
+        return FunctionCells(self.function)
+
+
+@dataclass(frozen=True)
+class DefaultCells(CellsSpec):
+    """Cells for a problem that names none: downscaled images, else the observation itself."""
+
+    kind = "default"
+
+    def __call__(self, env: Environment) -> CellRepresentation:
+        """Look at the first observation and decide."""
+        env.reset()
+        seen = env.observation()
+        if isinstance(seen, np.ndarray) and seen.ndim >= 2:
+            width, height = min(11, seen.shape[1]), min(8, seen.shape[0])
+            return DownscaledCells(width=width, height=height, palette=env.palette)
+        if _has_floats(seen):
+            raise ConfigError(
+                "expected a cell function for observations that are real numbers, got none: give `cell`, such as "
+                "lambda observation: tuple(round(10 * value) for value in observation)"
+            )
+        return FunctionCells(_itself)
+
+
+def _itself(observation: Any) -> Any:
+    return observation
+
+
+def _has_floats(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind not in "iub"
+    if isinstance(value, tuple | list):
+        return any(map(_has_floats, value))
+    return isinstance(value, float | np.floating)

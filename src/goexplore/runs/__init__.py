@@ -1,0 +1,31 @@
+"""Runs: what searches and trainings leave on disk, and the sessions that write it."""
+
+from goexplore.runs._directory import Directory, clear_errors, is_started, is_training
+from goexplore.runs._interrupts import on_interrupt
+from goexplore.runs._metrics import SearchMetrics, TrainingMetrics, from_lines
+from goexplore.runs._saved_run import SavedRun
+from goexplore.runs._search_directory import Checkpoint, SearchDirectory
+from goexplore.runs._search_session import Limits, Outcome, Progress, run_search
+from goexplore.runs._session import LoggingReporter, Pace, Reporter, Session
+
+__all__ = [
+    "Checkpoint",
+    "Directory",
+    "Limits",
+    "LoggingReporter",
+    "Outcome",
+    "Pace",
+    "Progress",
+    "Reporter",
+    "SavedRun",
+    "SearchDirectory",
+    "SearchMetrics",
+    "Session",
+    "TrainingMetrics",
+    "clear_errors",
+    "from_lines",
+    "is_started",
+    "is_training",
+    "on_interrupt",
+    "run_search",
+]

@@ -1,0 +1,112 @@
+"""The lines of metrics.jsonl, each a typed record: the one place where metrics have their names."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from goexplore.exploration import Status
+
+Record = TypeVar("Record", bound="SearchMetrics | TrainingMetrics")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchMetrics:
+    """How far a search had come at the end of a batch."""
+
+    batches: int = 0
+    game_frames: int = 0
+    game_frames_with_replay: int = 0
+    """If cells were returned to by replaying their trajectories (paper appendix A.8)."""
+    wall_seconds: float = 0.0
+    cells: int = 1
+    ends: int = 0
+    """Cells in which an episode ended."""
+    rooms: int = 0
+    """On all levels together."""
+    level: int = -1
+    """The highest one."""
+    max_score: float = 0.0
+    game_frames_per_second: float = 0.0
+    """Over the last half minute."""
+    memory_bytes: int = 0
+    """Resident, of all processes."""
+
+    @classmethod
+    def of(
+        cls, status: Status, *, game_frames_per_second: float = 0.0, memory_bytes: int = 0
+    ) -> SearchMetrics:
+        """Return the metrics of a search's status."""
+        return cls(
+            batches=status.batches,
+            game_frames=status.game_frames,
+            game_frames_with_replay=status.game_frames_with_replay,
+            wall_seconds=round(status.seconds, 3),
+            cells=status.cells,
+            ends=status.ends,
+            rooms=status.rooms,
+            level=status.level,
+            max_score=status.best_score,
+            game_frames_per_second=round(game_frames_per_second, 1),
+            memory_bytes=memory_bytes,
+        )
+
+    def scalars(self) -> dict[str, float]:
+        """Return what TensorBoard shows."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if name != "batches"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingMetrics:
+    """How far a training had come after an update."""
+
+    training_frames: int
+    game_frames: int
+    updates: int
+    rollouts: int
+    wall_seconds: float
+    """Of all sessions."""
+    training_frames_per_second: float
+    """Over the last minute."""
+    environment_share: float
+    """Of the time, spent in environments."""
+    loss_policy: float
+    loss_value: float
+    loss_entropy: float
+    loss_imitation: float
+    loss_clipped: float
+    real_start_success: float | None = None
+    """Of the last 200 rollouts from the real start; None before there are any."""
+    starting_points: list[int] = field(default_factory=list)
+    """The maximum starting point of each demonstration."""
+    success_rates: list[float | None] = field(default_factory=list)
+    """Of the rollouts that the last decision to move was made on, for each demonstration."""
+
+    def scalars(self) -> dict[str, float]:
+        """Return what TensorBoard shows."""
+        values: dict[str, float] = {}
+        for name, value in dataclasses.asdict(self).items():
+            if isinstance(value, list):
+                values |= {f"{name}/{number}": each for number, each in enumerate(value) if each is not None}
+            elif value is not None:
+                values[name] = value
+        return values
+
+
+def to_line(record: SearchMetrics | TrainingMetrics) -> dict[str, Any]:
+    """Return a record as JSON values."""
+    return dataclasses.asdict(record)
+
+
+def from_lines(kind: type[Record], lines: Iterable[dict[str, Any]]) -> list[Record]:
+    """Return the records that lines stand for; lines that are none are left out."""
+    names = {each.name for each in dataclasses.fields(kind)}
+    found = []
+    for line in lines:
+        try:
+            found.append(kind(**{name: value for name, value in line.items() if name in names}))
+        except TypeError:
+            continue
+    return found

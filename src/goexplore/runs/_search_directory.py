@@ -1,0 +1,153 @@
+"""The run directory of a search: its archive in checkpoints."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goexplore.archive import Archive, read_archive, write_archive
+from goexplore.cells import CellRepresentation
+from goexplore.engines import Engine, EngineWish
+from goexplore.envs import Location
+from goexplore.errors import CheckpointError, ConfigError
+from goexplore.exploration import Status
+from goexplore.files import write_json
+from goexplore.problems import Problem, find_again
+from goexplore.runs._directory import Directory, clear_errors
+from goexplore.runs._metrics import SearchMetrics, from_lines
+
+_VERIFICATION = {"checkpoint", "checked", "entries", "game_frames", "mismatches"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """A search as it was at the end of a batch."""
+
+    folder: Path
+    archive: Archive
+    status: Status
+    damaged: tuple[Path, ...] = ()
+    """Newer checkpoints that could not be read."""
+    warnings: tuple[str, ...] = ()
+    """One line for each of these."""
+
+
+class SearchDirectory(Directory):
+    """One search on disk."""
+
+    kind = "search"
+    verb = "explore"
+
+    @classmethod
+    def create(cls, path: Path, problem: Problem, seed: int = 0) -> SearchDirectory:
+        """Make a new run directory; refuse one that holds something already."""
+        version = problem.env.engine_version
+        more = {} if version is None else {"engine_version": version}
+        return cls._create(path, _settings(problem, seed), engine=problem.env.engine, **more)
+
+    def problem(self, given: Problem | None = None) -> Problem:
+        """Return the problem that was explored, on the engine that explored it.
+
+        A problem from an import path has to be `given`: a file never makes us import code.
+        """
+        settings = self._search().get("problem", {})
+        problem, _ = find_again(settings, given, str(self.path)).with_engine(self.engine())
+        return problem
+
+    def seed(self) -> int:
+        """Return the seed of the search."""
+        return int(self._search().get("seed", 0))
+
+    def _search(self) -> dict[str, Any]:
+        search: dict[str, Any] = self.info().get("search", {})
+        return search
+
+    def engine(self) -> Engine:
+        """Return the engine that explored: snapshots are its own."""
+        engine: Engine = self.info().get("engine", "python")
+        return engine
+
+    def has_engine_version(self, version: str | None) -> bool:
+        """Return whether an engine's version is the one that explored, as far as is known."""
+        return self.info().get("engine_version") in (None, version)
+
+    def require(self, problem: Problem, seed: int, engine: EngineWish = "auto") -> None:
+        """Refuse to go on with other settings than the run was started with."""
+        if engine not in ("auto", self.engine()):
+            raise ConfigError(
+                f"expected `engine` {self.engine()}, whose snapshots {self.path} has, got {engine}: "
+                "omit it, or start a new run"
+            )
+        self._require(_settings(problem, seed))
+
+    def metrics(self) -> list[SearchMetrics]:
+        """Return all lines of metrics.jsonl."""
+        return from_lines(SearchMetrics, self.metrics_lines())
+
+    def write_checkpoint(self, archive: Archive, status: Status, cells: CellRepresentation) -> Path:
+        """Write a checkpoint that is there whole or not at all; keep the last two."""
+        content = {
+            "status": dataclasses.asdict(status),
+            "locations": sorted(archive.locations),
+            "action_bytes": archive.segments.action_bytes,
+        }
+        return self._write_checkpoint(lambda folder: write_archive(archive, folder, cells.columns), content)
+
+    def read_checkpoint(self) -> Checkpoint | None:
+        """Return the newest checkpoint that is whole, or None if none was ever written."""
+        damaged: list[Path] = []
+        warnings: list[str] = []
+        for folder in self._folders():
+            try:
+                checkpoint = self._read(folder)
+            except CheckpointError as error:
+                damaged.append(folder)
+                warnings.append(f"checkpoint {folder.name} is not used: {error}")
+                continue
+            return dataclasses.replace(checkpoint, damaged=tuple(damaged), warnings=tuple(warnings))
+        if warnings:
+            raise CheckpointError("; ".join(warnings) + ". No checkpoint is whole: start a new run")
+        return None
+
+    def last_checkpoint(self) -> Checkpoint:
+        """Return the newest checkpoint that is whole; raise CheckpointError if none was ever written."""
+        checkpoint = self.read_checkpoint()
+        if checkpoint is None:
+            raise CheckpointError(
+                f"expected a checkpoint in {self.path}, got none: let the run go on for a while"
+            )
+        return checkpoint
+
+    def _read(self, folder: Path) -> Checkpoint:
+        saved = self._saved(folder)
+        try:
+            status = Status(**saved.content["status"])
+            archive = read_archive(
+                folder,
+                reset_seen=self._search()["problem"]["selection"]["reset_seen"],
+                action_bytes=saved.content["action_bytes"],
+                locations=[Location(*location) for location in saved.content["locations"]],
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(f"expected meta.json and its files, got {error!r}") from error
+        return Checkpoint(folder=folder, archive=archive, status=status)
+
+    def write_verification(self, values: dict[str, Any]) -> None:
+        """Keep what a verification found, for reports."""
+        with clear_errors(self.path):
+            write_json(self.path / "verification.json", values)
+
+    def verification(self) -> dict[str, Any] | None:
+        """Return what the last verification found, if there was one and its file is whole."""
+        try:
+            found = json.loads((self.path / "verification.json").read_text())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) and found.keys() >= _VERIFICATION else None
+
+
+def _settings(problem: Problem, seed: int) -> dict[str, Any]:
+    return {"problem": problem.settings(), "seed": seed}

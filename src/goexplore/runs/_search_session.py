@@ -1,0 +1,296 @@
+"""A search with a run directory: limits, metrics, checkpoints, interrupts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+import psutil
+
+from goexplore.archive import Archive, action_bytes
+from goexplore.cells import CellRepresentation
+from goexplore.engines import EngineWish
+from goexplore.errors import require_at_least, require_positive
+from goexplore.exploration import ProcessExecutor, Search, StartMethod, Status
+from goexplore.problems import Problem
+from goexplore.runs._interrupts import on_interrupt
+from goexplore.runs._metrics import SearchMetrics
+from goexplore.runs._search_directory import SearchDirectory
+from goexplore.runs._session import LoggingReporter, Pace, Reporter, Session
+
+_METRICS_GROWTH = 1.05
+"""A search that is this much further gets a line of metrics however fast it was: it finds most at first."""
+_PACE_SECONDS = 30.0
+_TICK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When to stop: as soon as one of these is reached, at the end of a batch. None means no such limit."""
+
+    game_frames: int | None = None
+    """Game frames of the whole run, earlier sessions included."""
+    minutes: float | None = None
+    """Minutes of this session."""
+    until_level: int | None = None
+    """A level has been reached (the first one is level 0)."""
+    until_score: float | None = None
+    """A score has been reached, by the end of an episode or by what was won before it."""
+
+    def __post_init__(self) -> None:
+        for name in ("game_frames", "minutes", "until_level"):
+            value = getattr(self, name)
+            if value is not None:
+                require_positive(name, value)
+
+    def reached(self, status: Status, session_seconds: float) -> bool:
+        """Whether it is time to stop."""
+        return (
+            (self.game_frames is not None and status.game_frames >= self.game_frames)
+            or (self.minutes is not None and session_seconds >= self.minutes * 60)
+            or (self.until_level is not None and status.level >= self.until_level)
+            or (self.until_score is not None and status.has_result and status.best_score >= self.until_score)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """What a user wants to know while a search runs."""
+
+    status: Status
+    """As of the end of the last batch."""
+    unfinished_game_frames: int
+    """Game frames played in the batch that is being explored."""
+    session_seconds: float
+    game_frames_per_second: float
+    """Over the last half minute or so."""
+    memory_bytes: int
+    """Resident memory of all processes of the search."""
+    seconds_left: float | None
+    """Until the nearest limit on time or game frames, if there is one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a session ended."""
+
+    search: Search
+    run: SearchDirectory
+    interrupted: bool
+
+
+def run_search(
+    problem: Problem,
+    *,
+    run_dir: Path | str,
+    limits: Limits,
+    seed: int = 0,
+    reporter: Reporter[Progress] | None = None,
+    workers: int | None = None,
+    engine: EngineWish = "auto",
+    resume: bool = False,
+    checkpoint_minutes: float = 5.0,
+    metrics_of_every_batch: bool = False,
+    start_method: StartMethod | None = None,
+) -> Outcome:
+    """Search until a limit or an interrupt, and leave a run directory that can be resumed.
+
+    `workers` None explores in this process. `engine` is settled when a run begins: snapshots are the engine's
+    own, so a resumed run goes on with the one that it has. Metrics get a line now and then, or one for every
+    batch. SIGINT and SIGTERM drop the unfinished batch, write a checkpoint and return; a second one raises
+    KeyboardInterrupt at once.
+    """
+    reporter = reporter or LoggingReporter()
+    require_positive("checkpoint_minutes", checkpoint_minutes)
+    require_at_least("seed", seed, 0)
+    if resume:
+        run = SearchDirectory.open(Path(run_dir))
+        run.require(problem, seed, engine)
+        engine = run.engine()
+    problem, reason = problem.with_engine(engine)
+    cell_env = problem.make_cell_env()
+    cell_env.reset()  # finds settings that do not fit the environment before anything is written
+    selection = problem.make_selection(cell_env)
+    with contextlib.ExitStack() as stack:
+        stack.callback(cell_env.close)
+        executor = problem.make_executor(workers, start_method=start_method, warn=reporter.log)
+        stack.enter_context(contextlib.closing(executor))
+        if not resume:
+            run = SearchDirectory.create(Path(run_dir), problem, seed)
+        stack.enter_context(run.locked())
+        reporter.log(f"engine: {f'{engine}, as the run has it' if resume else reason}")
+        if resume and not run.has_engine_version(problem.env.engine_version):
+            reporter.log("warning: another version of the native engine began this run; verify what it finds")
+        for warning in problem.env.warnings():
+            reporter.log(f"warning: {warning}")
+        checkpoint = run.read_checkpoint()
+        if checkpoint:
+            for warning in checkpoint.warnings:
+                reporter.log(f"warning: {warning}")
+            run.set_aside(checkpoint.damaged)
+            archive, status = checkpoint.archive, checkpoint.status
+        else:
+            archive = Archive(
+                reset_seen=problem.selection.reset_seen, action_bytes=action_bytes(cell_env.action_count)
+            )
+            status = None
+        search = Search(
+            cell_env=cell_env,
+            selection=selection,
+            executor=executor,
+            archive=archive,
+            status=status,
+            batch_size=problem.exploration.batch_size,
+            seed=seed,
+        )
+        run.rewind_metrics(search.status.game_frames)
+        session = _SearchSession(
+            search,
+            run,
+            limits,
+            reporter,
+            checkpoint_minutes=checkpoint_minutes,
+            metrics_of_every_batch=metrics_of_every_batch,
+        )
+        stack.enter_context(contextlib.closing(session))
+        session.explore(cell_env.cells)
+        return Outcome(search=search, run=run, interrupted=session.interrupted)
+
+
+class _Interrupted(Exception):
+    """The user wants to stop, and the archive is whole."""
+
+
+class _SearchSession(Session):
+    """One stretch of a search."""
+
+    def __init__(
+        self,
+        search: Search,
+        run: SearchDirectory,
+        limits: Limits,
+        reporter: Reporter[Progress],
+        *,
+        checkpoint_minutes: float,
+        metrics_of_every_batch: bool,
+    ) -> None:
+        super().__init__(run, phase="explore", checkpoint_minutes=checkpoint_minutes)
+        self._search, self._directory, self._limits, self._reporter = search, run, limits, reporter
+        self._reported_crashes = self._reported_stops = 0
+        self._shown = self.began
+        self._metrics_of_every_batch = metrics_of_every_batch
+        self._recorded_game_frames = max((line.game_frames for line in run.metrics()[-1:]), default=0)
+        self._saved_batches = -1 if search.status.batches == 0 else search.status.batches
+        self._pace = Pace(search.status.game_frames, seconds=_PACE_SECONDS)
+
+    def explore(self, cells: CellRepresentation) -> None:
+        """Run the search; end with a checkpoint, whatever ended it."""
+        with on_interrupt(self._interrupt):
+            # An interrupt drops the unfinished batch; a resumed search runs it again.
+            with contextlib.suppress(_Interrupted):
+                self._reporter.progress(self._progress())
+                self._search.run(
+                    self._time_to_stop, lambda search, update: self._after_batch(cells), tick=self._tick
+                )
+            if self.interrupted:
+                self._reporter.log("interrupted: writing a checkpoint (once more to stop without it)")
+            self._save(cells)
+            self._report_stops(often=1)
+            if self._search.status.game_frames > self._recorded_game_frames:
+                self._record()
+
+    def _time_to_stop(self, status: Status) -> bool:
+        return self.interrupted or self._limits.reached(status, self.seconds)
+
+    def _tick(self, search: Search) -> None:
+        if monotonic() - self._shown >= _TICK_SECONDS:
+            self._show()
+
+    def _show(self) -> None:
+        self._shown = monotonic()
+        self._pace.add(self._game_frames())
+        self._reporter.progress(self._progress())
+
+    def _game_frames(self) -> int:
+        return self._search.status.game_frames + self._search.unfinished_game_frames
+
+    def _after_batch(self, cells: CellRepresentation) -> None:
+        self._show()
+        self._report_crashes()
+        self._report_stops(often=2)
+        grown = self._search.status.game_frames >= _METRICS_GROWTH * self._recorded_game_frames
+        if grown or self._metrics_of_every_batch or self.metrics_are_due:
+            self._record()
+        if self.checkpoint_is_due:
+            self._save(cells)
+
+    def _report_crashes(self) -> None:
+        executor = self._search.executor
+        if isinstance(executor, ProcessExecutor) and executor.crashed_tasks > self._reported_crashes:
+            self._reported_crashes = executor.crashed_tasks
+            self._reporter.log(
+                f"warning: {self._reported_crashes} explorations crashed every worker that ran them and were "
+                "given up: they count as having found nothing"
+            )
+
+    def _report_stops(self, *, often: float) -> None:
+        """Report explorations that the engine stopped, once there are `often` times as many as reported."""
+        stops = self._search.stops
+        if stops > often * self._reported_stops:
+            self._reported_stops = stops
+            self._reporter.log(
+                f"warning: {stops} {'exploration' if stops == 1 else 'explorations'} ended where the native "
+                f"engine could not go on, the last at {self._search.last_stop}; ale-py might have gone on: "
+                "it plays a new run with `engine` ale"
+            )
+
+    def _progress(self) -> Progress:
+        rate = self._pace.rate(self._game_frames())
+        left = []
+        if self._limits.minutes is not None:
+            left.append(self._limits.minutes * 60 - self.seconds)
+        if self._limits.game_frames is not None and rate > 0:
+            left.append((self._limits.game_frames - self._game_frames()) / rate)
+        return Progress(
+            status=self._search.status,
+            unfinished_game_frames=self._search.unfinished_game_frames,
+            session_seconds=self.seconds,
+            game_frames_per_second=rate,
+            memory_bytes=self._memory(),
+            seconds_left=max(min(left), 0.0) if left else None,
+        )
+
+    def _memory(self) -> int:
+        ids = [os.getpid()]
+        if isinstance(self._search.executor, ProcessExecutor):
+            ids += self._search.executor.process_ids
+        total = 0
+        for process_id in ids:
+            with contextlib.suppress(psutil.Error):
+                total += psutil.Process(process_id).memory_info().rss
+        return total
+
+    def _record(self) -> None:
+        status, progress = self._search.status, self._progress()
+        self.record(
+            SearchMetrics.of(
+                status,
+                game_frames_per_second=progress.game_frames_per_second,
+                memory_bytes=progress.memory_bytes,
+            )
+        )
+        self._recorded_game_frames = status.game_frames
+
+    def _save(self, cells: CellRepresentation) -> None:
+        if self._search.status.batches != self._saved_batches:
+            self._directory.write_checkpoint(self._search.archive, self._search.status, cells)
+            self._saved_batches = self._search.status.batches
+        self.saved()
+
+    def _interrupt(self) -> None:
+        self.interrupted = True
+        if self._search.exploring:
+            raise _Interrupted

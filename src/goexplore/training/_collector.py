@@ -1,0 +1,104 @@
+"""Playing the policy: experience for the learner, results for the curriculum."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from goexplore.errors import TrainingError
+from goexplore.play import Observation
+from goexplore.training._curriculum import Curriculum, Result
+from goexplore.training._network import Policy
+from goexplore.training._ppo import Experience
+from goexplore.training._random_streams import RandomStreams
+from goexplore.training._vector_env import VectorEnvironment
+
+
+class Collector:
+    """Environments, what the policy remembers of their rollouts, and where the next ones begin."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        vector_env: VectorEnvironment,
+        curriculum: Curriculum,
+        random_streams: RandomStreams,
+    ) -> None:
+        self._policy, self._vector_env, self._curriculum, self._random_streams = (
+            policy,
+            vector_env,
+            curriculum,
+            random_streams,
+        )
+        self.environment_seconds = 0.0
+        """Spent in emulators, of all time."""
+        count = len(vector_env.observations)
+        vector_env.begin([curriculum.draw(random_streams.words) for _ in range(count)])
+        self._starts = [curriculum.draw(random_streams.words) for _ in range(count)]
+        self._memory = policy.empty_memory(count)
+        self._episode_start = np.ones(count, np.bool_)
+
+    @torch.no_grad()
+    def collect(self, steps: int, discount: float) -> tuple[Experience, list[Result]]:
+        """Play this many training frames with every environment."""
+        count, shape = len(self._vector_env.observations), self._vector_env.observations.shape
+        experience = Experience(
+            observations=np.empty((steps, *shape), self._vector_env.observations.dtype),
+            actions=np.empty((steps, count), np.int64),
+            log_probabilities=np.empty((steps, count), np.float32),
+            values=np.empty((steps, count), np.float32),
+            rewards=np.empty((steps, count), np.float32),
+            over=np.empty((steps, count), np.bool_),
+            episode_start=np.empty((steps, count), np.bool_),
+            mask=np.empty((steps, count), np.bool_),
+            memory=self._memory.cpu().numpy().copy(),
+            last_values=np.empty(count, np.float32),
+        )
+        results: list[Result] = []
+        for step in range(steps):
+            experience.observations[step] = self._vector_env.observations
+            experience.episode_start[step] = self._episode_start
+            logits, experience.values[step] = self._evaluate(experience.observations[step])
+            if not torch.isfinite(logits).all():
+                raise TrainingError(
+                    "expected finite probabilities of actions, got weights that have grown beyond all bounds"
+                    ": lower `learning_rate` and go on from the last checkpoint with `resume`"
+                )
+            actions = torch.multinomial(logits.softmax(-1), 1, generator=self._random_streams.tensors)[
+                :, 0
+            ].numpy()
+            began = perf_counter()
+            batch = self._vector_env.step(actions, self._starts)
+            self.environment_seconds += perf_counter() - began
+            forced = batch.forced >= 0
+            actions = np.where(forced, batch.forced, actions)
+            experience.actions[step] = actions
+            experience.log_probabilities[step] = logits.log_softmax(-1).numpy()[np.arange(count), actions]
+            experience.rewards[step] = batch.rewards
+            experience.mask[step] = ~forced
+            for number, final in batch.finals.items():
+                experience.rewards[step, number] += discount * self._value(final, number)
+            experience.over[step] = self._episode_start = batch.terminated | batch.truncated
+            self._memory[torch.from_numpy(self._episode_start)] = 0
+            for number, result in batch.results:
+                if result is not None:
+                    results.append(result)
+                self._starts[number] = self._curriculum.draw(self._random_streams.words)
+        memory = self._memory
+        _, experience.last_values[:] = self._evaluate(self._vector_env.observations)
+        self._memory = memory  # the last observation comes again
+        return experience, results
+
+    def _evaluate(self, observations: Observation) -> tuple[torch.Tensor, NDArray[np.float32]]:
+        """Return logits and value estimates for all environments, and remember."""
+        tensor = torch.from_numpy(observations).to(self._policy.device)
+        logits, values, self._memory = self._policy(tensor, self._memory)
+        return logits.cpu(), values.cpu().numpy()
+
+    def _value(self, observation: Observation, number: int) -> float:
+        tensor = torch.from_numpy(observation[None]).to(self._policy.device)
+        _, values, _ = self._policy(tensor, self._memory[number : number + 1])
+        return float(values)

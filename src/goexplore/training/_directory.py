@@ -1,0 +1,180 @@
+"""The run directory of a training: policy, optimiser, curriculum and counts in checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from goexplore.demos import SUFFIX, Demonstration, parse_demonstration, write_demonstration
+from goexplore.errors import CheckpointError, ConfigError, PolicyError
+from goexplore.problems import Problem
+from goexplore.runs import Directory, TrainingMetrics, clear_errors, from_lines
+from goexplore.training._config import RobustifyConfig, config_from_json, config_to_json
+from goexplore.training._curriculum import Curriculum
+from goexplore.training._network import Policy
+from goexplore.training._policy_file import SUFFIX as SUFFIX_OF_POLICIES
+from goexplore.training._policy_file import About, save_policy
+
+_POLICY, _OPTIMIZER = "policy.safetensors", "optimizer.safetensors"
+
+
+@dataclass(kw_only=True)
+class TrainingStatus:
+    """How far a training has come."""
+
+    updates: int = 0
+    training_frames: int = 0
+    game_frames: int = 0
+    cloned: int = 0
+    """Gradient steps of behavioural cloning."""
+    rollouts: int = 0
+    seconds: float = 0.0
+    """Of all sessions, without the time between them."""
+    real_starts: list[bool] = field(default_factory=list)
+    """Whether the last rollouts from the real start succeeded."""
+    near_since: int | None = None
+    """Training frames when a starting point last came near the start and stayed there."""
+
+
+class TrainingDirectory(Directory):
+    """One training on disk."""
+
+    kind = "training"
+    verb = "robustify"
+    libraries = ("torch",)
+
+    @classmethod
+    def create(
+        cls, path: Path, config: RobustifyConfig, demonstrations: Sequence[Demonstration]
+    ) -> TrainingDirectory:
+        """Make a new run directory that has all that the training needs."""
+        run = cls._create(
+            path, config_to_json(config), demonstrations=[each.digest for each in demonstrations]
+        )
+        with clear_errors(path):
+            for number, each in enumerate(demonstrations):
+                write_demonstration(each, run.demonstrations / f"{number:03d}{SUFFIX}")
+        return run
+
+    @property
+    def demonstrations(self) -> Path:
+        """The folder of the demonstrations that are learnt from."""
+        return self.path / "demos"
+
+    @property
+    def policies(self) -> Path:
+        """The folder of policies from all along the training."""
+        return self.path / "policies"
+
+    def config(self) -> RobustifyConfig:
+        """Return the settings of the training."""
+        return config_from_json(self.info().get("training", {}))
+
+    def require(self, config: RobustifyConfig, demonstrations: Sequence[Demonstration]) -> None:
+        """Refuse to go on with other settings or demonstrations than the training was started with."""
+        self._require(config_to_json(config))
+        if [each.digest for each in demonstrations] != self.info().get("demonstrations"):
+            raise ConfigError(
+                f"expected the demonstrations that {self.path} was started with, got others: resume without "
+                "naming any, or start a new run"
+            )
+
+    def read_demonstrations(self, problem: Problem | None = None) -> list[Demonstration]:
+        """Return the demonstrations that the training was started with; training replays them."""
+        return [parse_demonstration(file, problem) for file in sorted(self.demonstrations.glob(f"*{SUFFIX}"))]
+
+    def metrics(self) -> list[TrainingMetrics]:
+        """Return all lines of metrics.jsonl."""
+        return from_lines(TrainingMetrics, self.metrics_lines())
+
+    def write_checkpoint(
+        self,
+        policy: Policy,
+        about: About,
+        optimizer: torch.optim.Optimizer,
+        curriculum: Curriculum,
+        status: TrainingStatus,
+    ) -> Path:
+        """Write a checkpoint that is there whole or not at all; keep the last two."""
+
+        def write(folder: Path) -> list[Path]:
+            save_policy(policy, about, folder / _POLICY)
+            (folder / _OPTIMIZER).write_bytes(save(_optimizer_tensors(optimizer)))
+            return [folder / _POLICY, folder / _OPTIMIZER]
+
+        return self._write_checkpoint(write, {"status": asdict(status), "curriculum": curriculum.state()})
+
+    def restore_checkpoint(
+        self, policy: Policy, optimizer: torch.optim.Optimizer, curriculum: Curriculum
+    ) -> tuple[TrainingStatus, dict[Path, str]]:
+        """Bring everything back to the newest whole checkpoint; return what is wrong with newer ones."""
+        damaged: dict[Path, str] = {}
+        status = TrainingStatus()
+        for folder in self._folders():
+            try:
+                content = self._saved(folder).content
+                policy.load_state_dict(load_file(folder / _POLICY))
+                _restore_optimizer(optimizer, load_file(folder / _OPTIMIZER))
+                curriculum.restore(content["curriculum"])
+                status = TrainingStatus(**content["status"])
+            except (
+                CheckpointError,
+                PolicyError,
+                SafetensorError,
+                KeyError,
+                TypeError,
+                RuntimeError,
+            ) as error:
+                damaged[folder] = f"checkpoint {folder.name} is not used: {error}"
+                continue
+            break
+        else:
+            if damaged:
+                raise CheckpointError(
+                    "; ".join(damaged.values()) + ". No checkpoint is whole: start a new run"
+                )
+        return status, damaged
+
+    def all_policies(self) -> list[Path]:
+        """Return the files of all policies that were kept along the training, the oldest first."""
+        return sorted(self.policies.glob(f"*{SUFFIX_OF_POLICIES}"))
+
+    @property
+    def chosen_policy(self) -> Path:
+        """The file of the policy that was chosen among all of them, if one was."""
+        return self.path / "policy.safetensors"
+
+    def policy(self) -> Path:
+        """Return the file of the policy that was chosen, or else of the newest."""
+        return self.chosen_policy if self.chosen_policy.is_file() else self.last_policy()
+
+    def last_policy(self) -> Path:
+        """Return the file of the newest policy."""
+        for folder in self._folders():
+            if (folder / _POLICY).is_file():
+                return folder / _POLICY
+        raise CheckpointError(f"expected a checkpoint in {self.path}, got none: let the training go on")
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    state: dict[int, dict[str, Any]] = optimizer.state_dict()["state"]
+    return {
+        f"{number}.{name}": torch.as_tensor(value).cpu().contiguous()
+        for number, values in state.items()
+        for name, value in values.items()
+    }
+
+
+def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        number, name = key.split(".")
+        state.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

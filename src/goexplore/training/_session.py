@@ -1,0 +1,334 @@
+"""A training with a run directory: limits, metrics, checkpoints, interrupts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic
+
+from goexplore.demos import Demonstration
+from goexplore.engines import EngineWish
+from goexplore.errors import ConfigError, require_at_least, require_positive
+from goexplore.problems import Problem
+from goexplore.runs import (
+    LoggingReporter,
+    Pace,
+    Reporter,
+    Session,
+    TrainingMetrics,
+    clear_errors,
+    on_interrupt,
+)
+from goexplore.training._buffer import DemonstrationBuffer
+from goexplore.training._config import RobustifyConfig
+from goexplore.training._directory import TrainingDirectory, TrainingStatus
+from goexplore.training._group import ProcessGroup
+from goexplore.training._policy_file import SUFFIX, About, save_policy
+from goexplore.training._ppo import Losses
+from goexplore.training._training import Training
+
+_PACE_SECONDS = 60.0
+_ENOUGH_REAL_STARTS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingLimits:
+    """When to stop: as soon as one of these is reached. None means no such limit."""
+
+    training_frames: int | None = None
+    """Training frames of the whole training, earlier sessions included."""
+    minutes: float | None = None
+    """Minutes of the whole training, earlier sessions included."""
+    until_success: float | None = None
+    """Share of the last 200 rollouts from the real start that succeeded."""
+    until_start: int | None = 50
+    """A demonstration's starting point is this near to its beginning (paper, figure 5) ..."""
+    held: int = 2_000_000
+    """... and has been for this many training frames: getting there is not mastery yet."""
+
+    def __post_init__(self) -> None:
+        for name in ("training_frames", "minutes", "held"):
+            value = getattr(self, name)
+            if value is not None:
+                require_positive(name, value)
+        if self.until_success is not None and not 0 < self.until_success <= 1:
+            raise ConfigError(f"expected `until_success` to be above 0, up to 1, got {self.until_success}")
+
+    def reached(self, status: TrainingStatus) -> str | None:
+        """Return why it is time to stop, if it is."""
+        if self.training_frames is not None and status.training_frames >= self.training_frames:
+            return "budget of training frames"
+        if self.minutes is not None and status.seconds >= self.minutes * 60:
+            return "budget of minutes"
+        real = status.real_starts
+        if self.until_success is not None and len(real) >= _ENOUGH_REAL_STARTS:
+            share = sum(real) / len(real)
+            if share >= self.until_success:
+                return f"success in {share:.0%} of the last {len(real)} rollouts from the real start"
+        near = self.until_start is not None and status.near_since is not None
+        if near and status.training_frames - (status.near_since or 0) >= self.held:
+            return (
+                f"a starting point within {self.until_start} of the start for {self.held:,} training frames"
+            )
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingProgress:
+    """What a user wants to know while a policy learns."""
+
+    status: TrainingStatus
+    starting_points: list[int]
+    """The maximum starting point of each demonstration."""
+    success_rates: list[float | None]
+    """Of the rollouts from each window by which it was last decided whether to move."""
+    losses: Losses
+    training_frames_per_second: float
+    """Over the last minute or so."""
+    environment_share: float
+    """Of the time, spent in environments."""
+    seconds_left: float | None
+    """Until the nearest limit on time or training frames."""
+
+    @property
+    def real_start_success(self) -> float | None:
+        """Of the last rollouts from the real start, those that succeeded."""
+        real = self.status.real_starts
+        return sum(real) / len(real) if real else None
+
+    def metrics(self) -> TrainingMetrics:
+        """Return this as a line of metrics."""
+        status, success = self.status, self.real_start_success
+        losses = {f"loss_{name}": round(value, 6) for name, value in asdict(self.losses).items()}
+        return TrainingMetrics(
+            training_frames=status.training_frames,
+            game_frames=status.game_frames,
+            updates=status.updates,
+            rollouts=status.rollouts,
+            wall_seconds=round(status.seconds, 3),
+            training_frames_per_second=round(self.training_frames_per_second, 1),
+            environment_share=round(self.environment_share, 4),
+            real_start_success=None if success is None else round(success, 4),
+            starting_points=self.starting_points,
+            success_rates=self.success_rates,
+            **losses,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOutcome:
+    """How a session ended."""
+
+    run: TrainingDirectory
+    status: TrainingStatus
+    reason: str
+    """Why it ended."""
+    interrupted: bool
+
+
+def run_training(
+    demonstrations: Sequence[Demonstration],
+    config: RobustifyConfig,
+    *,
+    run_dir: Path | str,
+    limits: TrainingLimits,
+    reporter: Reporter[TrainingProgress] | None = None,
+    engine: EngineWish = "auto",
+    env_workers: int | None = None,
+    resume: bool = False,
+    checkpoint_minutes: float = 5.0,
+    keep_every: int = 250_000,
+    problem: Problem | None = None,
+) -> TrainingOutcome:
+    """Train until a limit or an interrupt, and leave a run directory that can be resumed.
+
+    A training that is resumed has its own demonstrations: name the same or none. `env_workers` are threads
+    with environments of the native engine, or processes with others, 1 being this thread alone; None means as
+    many threads as PyTorch has, if there are eight environments for each, and no processes. A policy is kept
+    every `keep_every` training frames, to choose from in the end; the paper has one about every three million.
+    With torchrun, every process calls this with the same arguments; the first one writes. `problem` has to be
+    given to resume a training of a problem from an import path.
+    """
+    require_at_least("keep_every", keep_every, 1)
+    require_positive("checkpoint_minutes", checkpoint_minutes)
+    with contextlib.ExitStack() as stack:
+        group = ProcessGroup()
+        stack.callback(group.close)
+        if reporter is None or not group.writes:
+            reporter = LoggingReporter()
+        environments = config.environments_of_each(group.size)
+        if env_workers is not None and not 1 <= env_workers <= environments:
+            raise ConfigError(
+                f"expected `env_workers` to be 1 to {environments} for {environments} environments, got "
+                f"{env_workers}"
+            )
+        run = TrainingDirectory(Path(run_dir))
+        if resume:
+            run = TrainingDirectory.open(run.path)
+            demonstrations = demonstrations or run.read_demonstrations(problem)
+            run.require(config, demonstrations)
+        if not demonstrations:
+            raise ConfigError("expected at least one demonstration, got none: name one, or a folder of them")
+        binding = demonstrations[0].env.with_engine(engine)
+        if group.writes:
+            reporter.log(f"engine: {binding.reason}")
+        training = Training(
+            DemonstrationBuffer(demonstrations, config.preprocessing, binding.env), config, group
+        )
+        if group.writes:
+            if not resume:
+                TrainingDirectory.create(run.path, config, demonstrations)
+            stack.enter_context(run.locked())
+        if resume:
+            training.status, damaged = run.restore_checkpoint(
+                training.policy, training.learner.optimizer, training.curriculum
+            )
+            group.gather(None)  # all have read what the first one sets aside now
+            for folder, warning in damaged.items():
+                if group.writes:
+                    reporter.log(f"warning: {warning}")
+                    run.set_aside([folder])
+        stack.enter_context(contextlib.closing(training.start(env_workers)))
+        session = _TrainingSession(
+            training,
+            group,
+            run,
+            limits,
+            reporter,
+            checkpoint_minutes=checkpoint_minutes,
+            keep_every=keep_every,
+        )
+        stack.enter_context(contextlib.closing(session))
+        return session.train()
+
+
+class _TrainingSession(Session):
+    """One stretch of a training."""
+
+    def __init__(
+        self,
+        training: Training,
+        group: ProcessGroup,
+        run: TrainingDirectory,
+        limits: TrainingLimits,
+        reporter: Reporter[TrainingProgress],
+        *,
+        checkpoint_minutes: float,
+        keep_every: int,
+    ) -> None:
+        if group.writes:
+            run.rewind_metrics(training.status.game_frames)
+        super().__init__(run, phase="robustify", checkpoint_minutes=checkpoint_minutes, writes=group.writes)
+        self._training, self._group, self._directory = training, group, run
+        self._limits, self._reporter, self._keep_every = limits, reporter, keep_every
+        self._seconds_before = training.status.seconds
+        self._pace = Pace(training.status.training_frames, seconds=_PACE_SECONDS)
+        self._last: TrainingProgress | None = None
+        self._recorded_updates = training.status.updates
+
+    def train(self) -> TrainingOutcome:
+        """Update until it is time to stop; end with a checkpoint, whatever ended it."""
+        with on_interrupt(self._interrupt):
+            self._save()
+            while (reason := self._time_to_stop()) is None:
+                self._after_update(self._training.update())
+                if self.checkpoint_is_due:
+                    self._save()
+            if reason == "interrupted" and self.writes:
+                self._reporter.log("interrupted: writing a checkpoint (once more to stop without it)")
+            self._save()
+            self._keep_policy()
+            if self._last is not None and self._recorded_updates != self._training.status.updates:
+                self._record(self._last)
+        return TrainingOutcome(
+            run=self._directory,
+            status=self._training.status,
+            reason=reason,
+            interrupted=reason == "interrupted",
+        )
+
+    def _interrupt(self) -> None:
+        self.interrupted = True
+
+    def _time_to_stop(self) -> str | None:
+        """Return why to stop, if one of the processes wants to."""
+        mine = "interrupted" if self.interrupted else self._limits.reached(self._training.status)
+        return next((reason for reason in self._group.gather(mine) if reason is not None), None)
+
+    def _after_update(self, losses: Losses) -> None:
+        status = self._training.status
+        status.seconds = self._seconds_before + self.seconds
+        near = self._limits.until_start
+        if near is None or min(self._training.curriculum.starting_points) > near:
+            status.near_since = None
+        elif status.near_since is None:
+            status.near_since = status.training_frames
+        self._pace.add(status.training_frames)
+        progress = self._last = self._progress(losses)
+        if self.writes:
+            self._reporter.progress(progress)
+        if self.metrics_are_due or status.updates == 1:
+            self._record(progress)
+        config = self._training.config
+        before = status.training_frames - config.ppo.steps * config.environments
+        if before // self._keep_every < status.training_frames // self._keep_every:
+            self._keep_policy()
+
+    def _progress(self, losses: Losses) -> TrainingProgress:
+        status, curriculum = self._training.status, self._training.curriculum
+        rate = self._pace.rate(status.training_frames)
+        left = []
+        if self._limits.minutes is not None:
+            left.append(self._limits.minutes * 60 - status.seconds)
+        if self._limits.training_frames is not None and rate > 0:
+            left.append((self._limits.training_frames - status.training_frames) / rate)
+        return TrainingProgress(
+            status=status,
+            starting_points=curriculum.starting_points,
+            success_rates=curriculum.success_rates,
+            losses=losses,
+            training_frames_per_second=rate,
+            environment_share=self._training.environment_seconds / max(monotonic() - self.began, 1e-9),
+            seconds_left=max(min(left), 0.0) if left else None,
+        )
+
+    def _record(self, progress: TrainingProgress) -> None:
+        self._recorded_updates = progress.status.updates
+        self.record(progress.metrics())
+
+    def _about(self) -> About:
+        training, status = self._training, self._training.status
+        return About(
+            target=training.buffer.target,
+            env=training.buffer.env,
+            preprocessing=training.buffer.preprocessing,
+            shape=training.buffer.shape,
+            network=training.config.network,
+            actions=training.buffer.action_count,
+            training={
+                "run": self._directory.path.resolve().name,
+                "seed": training.config.seed,
+                "training_frames": status.training_frames,
+                "game_frames": status.game_frames,
+                "starting_points": training.curriculum.starting_points,
+            },
+        )
+
+    def _keep_policy(self) -> None:
+        if self.writes:
+            name = f"{self._training.status.training_frames:012d}{SUFFIX}"
+            with clear_errors(self.run.path):
+                save_policy(self._training.policy, self._about(), self._directory.policies / name)
+
+    def _save(self) -> None:
+        self.saved()
+        if self.writes:
+            self._directory.write_checkpoint(
+                self._training.policy,
+                self._about(),
+                self._training.learner.optimizer,
+                self._training.curriculum,
+                self._training.status,
+            )

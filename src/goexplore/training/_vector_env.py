@@ -1,0 +1,292 @@
+"""Many rollouts side by side: one after the other, in threads, or in processes that share observations."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import shared_memory
+from multiprocessing.connection import Connection
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.envs import NativeAtariEnv
+from goexplore.errors import GoExploreError, WorkerError
+from goexplore.random import SplitMix64
+from goexplore.training._buffer import DemonstrationBuffer
+from goexplore.training._curriculum import Result, Start
+from goexplore.training._rollout import Rollout, RolloutConfig, Transition
+
+Observations = NDArray[Any]
+
+
+@dataclass(kw_only=True)
+class Batch:
+    """What one training frame of every rollout brought."""
+
+    rewards: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    forced: NDArray[np.int64]
+    """The action that was played instead of the policy's, or -1."""
+    results: list[tuple[int, Result | None]] = field(default_factory=list)
+    """Of the rollouts that are over, by the number of their emulator."""
+    finals: dict[int, Observations] = field(default_factory=dict)
+    """What those saw at the end that were cut."""
+
+
+class VectorEnvironment(Protocol):
+    """Emulators that play rollouts. Where one is over, the next begins at once, where `starts` says."""
+
+    observations: Observations
+    """What each sees now: emulators x channels x rows x columns. Overwritten by every step."""
+
+    def begin(self, starts: Sequence[Start]) -> None:
+        """Begin all rollouts."""
+        ...
+
+    def step(self, actions: NDArray[np.int64], starts: Sequence[Start]) -> Batch:
+        """Play one training frame each; `starts` are where the next rollouts begin."""
+        ...
+
+    def close(self) -> None:
+        """Free everything."""
+        ...
+
+
+_ENVIRONMENTS_PER_THREAD = 8
+"""At least: fewer have played before another core has woken up."""
+
+
+def start_environments(
+    buffer: DemonstrationBuffer,
+    config: RolloutConfig,
+    streams: Sequence[int],
+    *,
+    workers: int | None,
+    cores: int,
+) -> VectorEnvironment:
+    """Start an emulator per stream, the state of its random generator. Workers change nothing but the time.
+
+    The native engine plays without the interpreter's lock, so its workers are threads, of which the calling
+    one is the first; others need processes. Where `workers` is None, the native engine has a thread for each
+    of the `cores`, but not for a handful of emulators; others play in the calling thread.
+    """
+    natively = buffer.env.engine == "native"
+    if workers is None:
+        workers = max(1, min(cores, len(streams) // _ENVIRONMENTS_PER_THREAD)) if natively else 1
+    if natively:
+        return NativeVectorEnvironment(buffer, config, streams, workers=workers)
+    if workers > 1:
+        return ProcessVectorEnvironment(buffer, config, streams, workers=workers)
+    return SerialVectorEnvironment(buffer, config, streams)
+
+
+class SerialVectorEnvironment:
+    """All in this thread, one after the other."""
+
+    def __init__(
+        self,
+        buffer: DemonstrationBuffer,
+        config: RolloutConfig,
+        streams: Sequence[int],
+        observations: Observations | None = None,
+    ) -> None:
+        self._rollouts = [Rollout(buffer, config, SplitMix64(stream)) for stream in streams]
+        if observations is None:
+            observations = np.zeros((len(streams), *buffer.shape), buffer.dtype)
+        self.observations = observations
+        for rollout, observation in zip(self._rollouts, self.observations, strict=True):
+            rollout.preprocessor.observation = observation
+
+    def begin(self, starts: Sequence[Start]) -> None:
+        """Begin all rollouts."""
+        for rollout, start in zip(self._rollouts, starts, strict=True):
+            rollout.begin(start)
+
+    def step(self, actions: NDArray[np.int64], starts: Sequence[Start]) -> Batch:
+        """Play one training frame each."""
+        count = len(self._rollouts)
+        batch = Batch(
+            rewards=np.zeros(count, np.float32),
+            terminated=np.zeros(count, np.bool_),
+            truncated=np.zeros(count, np.bool_),
+            forced=np.full(count, -1),
+        )
+        for number, (rollout, moved) in enumerate(
+            zip(self._rollouts, self._play(actions.tolist()), strict=True)
+        ):
+            batch.rewards[number] = moved.reward
+            batch.terminated[number], batch.truncated[number] = moved.terminated, moved.truncated
+            if moved.forced is not None:
+                batch.forced[number] = moved.forced
+            if moved.terminated or moved.truncated:
+                batch.results.append((number, rollout.result()))
+                if moved.truncated:
+                    batch.finals[number] = self.observations[number].copy()
+                rollout.begin(starts[number])
+        return batch
+
+    def _play(self, actions: list[int]) -> Iterable[Transition]:
+        return map(Rollout.step, self._rollouts, actions)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class NativeVectorEnvironment(SerialVectorEnvironment):
+    """The native engine's emulators play in this thread and in others; everything else is done in between.
+
+    Each thread keeps its emulators, and so their screens in its core's cache. The lock of the interpreter is
+    asked for once per step and thread: once per emulator, threads would gain nothing.
+    """
+
+    def __init__(
+        self, buffer: DemonstrationBuffer, config: RolloutConfig, streams: Sequence[int], *, workers: int
+    ) -> None:
+        """Share out the emulators: to this thread and the others."""
+        super().__init__(buffer, config, streams)
+        self._envs = [cast(NativeAtariEnv, rollout.env) for rollout in self._rollouts]
+        self._mine, *self._others = _share(len(streams), workers)
+        self._threads = [ThreadPoolExecutor(1, thread_name_prefix="emulators") for _ in self._others]
+
+    def _play(self, actions: list[int]) -> Iterable[Transition]:
+        bursts = [bytes(burst) for burst in map(Rollout.draw, self._rollouts, actions)]
+        elsewhere = [
+            thread.submit(NativeAtariEnv.play_each, self._envs[part], bursts[part])
+            for thread, part in zip(self._threads, self._others, strict=True)
+        ]
+        steps = NativeAtariEnv.play_each(self._envs[self._mine], bursts[self._mine])
+        for part in elsewhere:
+            steps += part.result()
+        return map(Rollout.finish_step, self._rollouts, steps)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        for thread in self._threads:
+            thread.shutdown()
+
+
+class ProcessVectorEnvironment:
+    """Emulators in worker processes; what they see is in memory that all processes share."""
+
+    def __init__(
+        self, buffer: DemonstrationBuffer, config: RolloutConfig, streams: Sequence[int], *, workers: int
+    ) -> None:
+        """Start the workers, each with as many emulators as the others."""
+        shape = (len(streams), *buffer.shape)
+        size = int(np.prod(shape)) * buffer.dtype.itemsize
+        self._memory = shared_memory.SharedMemory(create=True, size=size)
+        self.observations = np.ndarray(shape, buffer.dtype, self._memory.buf)
+        self._slices = _share(len(streams), workers)
+        context = multiprocessing.get_context("fork")  # the library is there already
+        self._connections: list[Connection] = []
+        self._processes = []
+        for part in self._slices:
+            ours, theirs = context.Pipe()
+            process = context.Process(
+                target=_serve,
+                args=(theirs, buffer, config, streams[part], self.observations[part], os.getpid()),
+                daemon=True,
+            )
+            process.start()
+            theirs.close()
+            self._connections.append(ours)
+            self._processes.append(process)
+
+    def begin(self, starts: Sequence[Start]) -> None:
+        """Begin all rollouts."""
+        self._ask([("begin", (list(starts[part]),)) for part in self._slices])
+
+    def step(self, actions: NDArray[np.int64], starts: Sequence[Start]) -> Batch:
+        """Play one training frame each."""
+        parts = self._ask([("step", (actions[part], list(starts[part]))) for part in self._slices])
+        return Batch(
+            rewards=np.concatenate([part.rewards for part in parts]),
+            terminated=np.concatenate([part.terminated for part in parts]),
+            truncated=np.concatenate([part.truncated for part in parts]),
+            forced=np.concatenate([part.forced for part in parts]),
+            results=[
+                (where.start + number, result)
+                for where, part in zip(self._slices, parts, strict=True)
+                for number, result in part.results
+            ],
+            finals={
+                where.start + number: final
+                for where, part in zip(self._slices, parts, strict=True)
+                for number, final in part.finals.items()
+            },
+        )
+
+    def _ask(self, questions: Sequence[tuple[str, tuple[Any, ...]]]) -> list[Any]:
+        try:
+            for connection, question in zip(self._connections, questions, strict=True):
+                connection.send(question)
+            answers = [connection.recv() for connection in self._connections]
+        except (EOFError, OSError) as error:
+            raise WorkerError(
+                "expected emulators in worker processes to answer, got one that is gone (out of memory, or "
+                "killed): go on from the last checkpoint with `resume`"
+            ) from error
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+    def close(self) -> None:
+        """Stop the workers and give back the memory."""
+        for connection in self._connections:
+            with contextlib.suppress(OSError):
+                connection.send(None)
+            connection.close()
+        for process in self._processes:
+            process.join(5)
+            process.kill()
+        self.observations = np.zeros((0,), np.uint8)  # lets go of the memory
+        with contextlib.suppress(BufferError):
+            self._memory.close()
+        with contextlib.suppress(FileNotFoundError):
+            self._memory.unlink()
+
+
+def _share(environments: int, workers: int) -> list[slice]:
+    """Return which emulators each worker has."""
+    return [
+        slice(environments * each // workers, environments * (each + 1) // workers) for each in range(workers)
+    ]
+
+
+def _serve(
+    connection: Connection,
+    buffer: DemonstrationBuffer,
+    config: RolloutConfig,
+    streams: Sequence[int],
+    observations: Observations,
+    parent: int,
+) -> None:
+    """Play what the parent asks for, until it is gone."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the parent decides when to stop
+    vector_env = SerialVectorEnvironment(buffer, config, streams, observations)
+    while os.getppid() == parent:
+        try:
+            question = connection.recv()
+        except (EOFError, OSError):
+            return
+        if question is None:
+            return
+        method, arguments = question
+        answer: Any
+        try:
+            answer = getattr(vector_env, method)(*arguments)
+        except GoExploreError as error:
+            answer = error
+        except Exception as error:
+            answer = WorkerError(f"expected an emulator to go on, got {error!r}: please report this")
+        connection.send(answer)

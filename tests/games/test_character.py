@@ -1,0 +1,32 @@
+import numpy as np
+import pytest
+
+from goexplore import _native as native
+from goexplore.games._character import CHARACTER, find_character
+
+
+@pytest.mark.skipif(native.cells is None, reason="installed without a C compiler")
+def test_the_compiled_search_equals_the_reference(monkeypatch):
+    random = np.random.default_rng(0)
+    screens = [np.zeros((210, 160), np.uint8)]
+    for pixels in [1, 1, 2, 2, 3, 5, 8, 13, 100, 3000] * 30:
+        screen = random.integers(0, CHARACTER, (210, 160), dtype=np.uint8)
+        screen.ravel()[random.integers(0, screen.size, pixels)] = CHARACTER
+        screens.append(screen)
+    for corner in ((50, 0), (209, 159), (49, 159)):
+        screen = np.zeros((210, 160), np.uint8)
+        screen[corner] = CHARACTER
+        screens.append(screen)
+    compiled = [find_character(screen) for screen in screens]
+    monkeypatch.setattr(native, "cells", None)
+    assert compiled == [find_character(screen) for screen in screens]
+    assert compiled[0] is None
+    assert {found[2] for found in compiled if found} == {True, False}
+
+
+@pytest.mark.skipif(native.cells is None, reason="installed without a C compiler")
+def test_the_compiled_search_refuses_what_does_not_fit():
+    with pytest.raises(ValueError, match="rows x columns"):
+        native.cells.find_character(bytes(100), 0, CHARACTER)
+    with pytest.raises(ValueError, match="first row"):
+        native.cells.find_character(np.zeros((10, 10), np.uint8), 11, CHARACTER)

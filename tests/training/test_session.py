@@ -1,0 +1,332 @@
+"""Trainings with a run directory: the same for one seed, resumed after any kill, shared by processes."""
+
+import dataclasses
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from goexplore.cli import main
+from goexplore.demos import write_demonstration
+from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
+from goexplore.training import (
+    Curriculum,
+    RobustifyConfig,
+    TrainingDirectory,
+    TrainingLimits,
+    load_policy,
+    robustify,
+    training_preset,
+)
+from goexplore.training._directory import TrainingStatus
+
+from .mazes import ACTIONS, demonstrate
+
+SMALL = dataclasses.replace(training_preset("two-mazes"), environments=8)
+FRAMES = SMALL.environments * SMALL.ppo.steps
+
+
+def train(path, *, updates, config=SMALL, **options):
+    return robustify(
+        () if options.get("resume") else [demonstrate()],
+        config,
+        run_dir=path,
+        limits=TrainingLimits(training_frames=updates * FRAMES),
+        **options,
+    )
+
+
+def weights(path):
+    return load_policy(TrainingDirectory.open(path).last_policy())[0].state_dict()
+
+
+def equal(one, other):
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_one_seed_gives_one_policy(tmp_path):
+    train(tmp_path / "one", updates=4)
+    train(tmp_path / "other", updates=4)
+    train(tmp_path / "seed1", updates=4, config=dataclasses.replace(SMALL, seed=1))
+    assert equal(weights(tmp_path / "one"), weights(tmp_path / "other"))
+    assert not equal(weights(tmp_path / "one"), weights(tmp_path / "seed1"))
+
+
+def test_emulators_in_worker_processes_change_nothing(tmp_path):
+    train(tmp_path / "one", updates=2)
+    train(tmp_path / "workers", updates=2, env_workers=2)
+    assert equal(weights(tmp_path / "one"), weights(tmp_path / "workers"))
+
+
+@pytest.mark.parametrize("workers", [0, SMALL.environments + 1])
+def test_workers_without_emulators_are_refused_before_anything_is_written(tmp_path, workers):
+    with pytest.raises(ConfigError, match=f"1 to {SMALL.environments} workers"):
+        train(tmp_path / "run", updates=1, env_workers=workers)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_training_is_resumed_where_it_was(tmp_path):
+    before = train(tmp_path / "run", updates=6).status
+    saved = weights(tmp_path / "run")
+    state = json.loads(
+        (TrainingDirectory.open(tmp_path / "run").last_policy().parent / "meta.json").read_text()
+    )["content"]
+    after = train(tmp_path / "run", updates=6, resume=True).status
+    assert after == dataclasses.replace(before, seconds=after.seconds)
+    assert equal(weights(tmp_path / "run"), saved)
+    again = json.loads(
+        (TrainingDirectory.open(tmp_path / "run").last_policy().parent / "meta.json").read_text()
+    )["content"]
+    assert again["curriculum"] == state["curriculum"]
+    assert train(tmp_path / "run", updates=8, resume=True).status.updates == 8
+
+
+def test_a_resumed_training_learns_as_an_uninterrupted_one_from_the_same_weights(tmp_path):
+    """The optimiser comes back too: without its moments the next step would be another."""
+    train(tmp_path / "run", updates=3)
+    run = TrainingDirectory.open(tmp_path / "run")
+    policy, _ = load_policy(run.last_policy())
+    optimizer = torch.optim.Adam(policy.parameters())
+    status, damaged = run.restore_checkpoint(policy, optimizer, Curriculum([len(ACTIONS)], SMALL.curriculum))
+    assert not damaged
+    assert status.updates == 3
+    moments = optimizer.state_dict()["state"]
+    assert {int(each["step"]) for each in moments.values()} == {3 * 3 * 8}
+    assert all(each["exp_avg_sq"].abs().sum() > 0 for each in moments.values())
+
+
+def test_limits_say_why_they_stop():
+    status = TrainingStatus(training_frames=5_000_000, near_since=1_000_000, real_starts=[True] * 150)
+    assert "within 50 of the start" in TrainingLimits().reached(status)
+    assert TrainingLimits(start_within=None).reached(status) is None
+    assert TrainingLimits(held=10_000_000).reached(status) is None
+    assert "100%" in TrainingLimits(start_within=None, success=0.95).reached(status)
+    few = dataclasses.replace(status, real_starts=[True] * 50)
+    assert TrainingLimits(start_within=None, success=0.95).reached(few) is None
+    assert "minutes" in TrainingLimits(minutes=1).reached(dataclasses.replace(status, seconds=61.0))
+
+
+def test_policies_are_kept_along_the_way_and_at_the_end(tmp_path):
+    train(tmp_path / "run", updates=5, keep_every=2 * FRAMES)
+    kept = TrainingDirectory.open(tmp_path / "run").all_policies()
+    assert [int(file.stem) for file in kept] == [2 * FRAMES, 4 * FRAMES, 5 * FRAMES]
+
+
+def test_cloning_comes_once(tmp_path):
+    """A kill between cloning and the first update does not clone again."""
+    config = dataclasses.replace(SMALL, ppo=dataclasses.replace(SMALL.ppo, cloning=5))
+    limits = TrainingLimits(training_frames=1)
+    first = robustify([demonstrate()], config, run_dir=tmp_path / "run", limits=limits)
+    assert first.status.cloned == 5
+    again = robustify([], config, run_dir=tmp_path / "run", limits=limits, resume=True)
+    assert again.status.cloned == 5
+
+
+def test_metrics_tell_of_starting_points(tmp_path):
+    train(tmp_path / "run", updates=3)
+    first = TrainingDirectory.open(tmp_path / "run").read_metrics()[0]
+    assert first["training_frames"] == first["game_frames"] == FRAMES
+    assert first["starting_points"] == [pytest.approx(59, abs=4)]
+    assert 0 < first["emulator_share"] < 1
+    assert list((tmp_path / "run" / "tensorboard").glob("events*"))
+
+
+def test_a_damaged_checkpoint_is_set_aside(tmp_path):
+    train(tmp_path / "run", updates=2)
+    newest = TrainingDirectory.open(tmp_path / "run").last_policy()
+    content = bytearray(newest.read_bytes())
+    content[-1] ^= 1
+    newest.write_bytes(content)
+    said = []
+
+    class Reporter:
+        def progress(self, progress):
+            pass
+
+        def log(self, line):
+            said.append(line)
+
+    outcome = train(tmp_path / "run", updates=3, resume=True, reporter=Reporter())
+    assert outcome.status.updates == 3
+    assert any("is not used" in line for line in said)
+    assert newest.parent.with_suffix(".damaged").is_dir()
+
+
+def test_without_a_whole_checkpoint_it_is_told(tmp_path):
+    train(tmp_path / "run", updates=1)
+    for meta in tmp_path.glob("run/checkpoints/*/meta.json"):
+        meta.write_text("{}")
+    with pytest.raises(CheckpointError, match="No checkpoint is whole"):
+        train(tmp_path / "run", updates=2, resume=True)
+
+
+class TestRefusals:
+    def test_other_settings_on_resume(self, tmp_path):
+        train(tmp_path / "run", updates=1)
+        with pytest.raises(ConfigError, match="seed is 0, not 5"):
+            train(tmp_path / "run", updates=2, resume=True, config=dataclasses.replace(SMALL, seed=5))
+
+    def test_other_demonstrations_on_resume(self, tmp_path):
+        train(tmp_path / "run", updates=1)
+        with pytest.raises(ConfigError, match="expected the demonstrations"):
+            robustify(
+                [demonstrate(ACTIONS[:30])],
+                SMALL,
+                run_dir=tmp_path / "run",
+                limits=TrainingLimits(),
+                resume=True,
+            )
+
+    def test_a_directory_with_something_in_it(self, tmp_path):
+        (tmp_path / "precious").touch()
+        with pytest.raises(RunDirectoryError, match="--resume"):
+            train(tmp_path, updates=1)
+
+    def test_a_search_s_directory(self, tmp_path):
+        (tmp_path / "config.json").write_text('{"format": 1, "search": {}}')
+        with pytest.raises(RunDirectoryError, match="of another kind"):
+            TrainingDirectory.open(tmp_path)
+
+    def test_too_few_emulators(self):
+        with pytest.raises(ConfigError, match="multiple of 3 emulators for 3 learning processes"):
+            SMALL.environments_of_each(3)
+        recurrent = dataclasses.replace(
+            SMALL, network=dataclasses.replace(SMALL.network, kind="recurrent"), environments=4
+        )
+        with pytest.raises(ConfigError, match="with 8 minibatches, got 4"):
+            recurrent.environments_of_each(1)
+
+    def test_a_lead_in_without_memory(self):
+        with pytest.raises(ConfigError, match="remembers nothing"):
+            RobustifyConfig(rollout=dataclasses.replace(SMALL.rollout, burn_in=5))
+
+    @pytest.mark.parametrize("limits", [{"minutes": 0}, {"training_frames": -1}, {"success": 1.5}])
+    def test_impossible_limits(self, limits):
+        """They are refused."""
+        with pytest.raises(ConfigError, match="expected --"):
+            TrainingLimits(**limits)
+
+
+class TestCommand:
+    @pytest.fixture
+    def demo(self, tmp_path):
+        write_demonstration(demonstrate(), tmp_path / "demos" / "maze.demo.json")
+        return tmp_path / "demos"
+
+    def command(self, *arguments):
+        return [sys.executable, "-m", "goexplore", "robustify", *map(str, arguments)]
+
+    def small(self, demo, run, *more):
+        return [
+            str(demo),
+            "--run-dir",
+            str(run),
+            "--preset",
+            "two-mazes",
+            "--emulators",
+            "8",
+            *map(str, more),
+        ]
+
+    def test_info_tells_how_far_a_training_is(self, tmp_path, capsys):
+        train(tmp_path / "run", updates=1)
+        assert main(["info", str(tmp_path / "run")]) == 0
+        said = capsys.readouterr().out
+        assert "1 demonstrations" in said
+        assert f"{FRAMES:,} training frames" in said
+
+    def test_two_processes_learn_together(self, demo, tmp_path):
+        run = tmp_path / "run"
+        arguments = self.small(demo, run, "--workers", 2, "--training-frames", 4 * FRAMES)
+        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert "2,048 training frames" in done.stdout
+        last = TrainingDirectory.open(run).read_metrics()[-1]
+        assert last["training_frames"] % FRAMES == 0
+
+    def test_killed_at_a_random_moment_it_goes_on(self, demo, tmp_path):
+        run = tmp_path / "run"
+        arguments = self.small(demo, run, "--workers", 2, "--checkpoint-minutes", 0.005)
+        process = subprocess.Popen(self.command(*arguments), stdout=subprocess.DEVNULL)
+        until = time.monotonic() + 120
+        while not list(run.glob("checkpoints/00000[3-9]")) and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(random.Random(1).random())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        saved = TrainingDirectory.open(run).last_policy()
+        content = json.loads((saved.parent / "meta.json").read_text())["content"]
+        frames = content["status"]["training_frames"]
+        assert frames > 0
+        more = ["--run-dir", run, "--resume", "--workers", 1, "--training-frames", frames + FRAMES]
+        done = subprocess.run(self.command(*more), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert f"{frames + FRAMES:,} training frames" in done.stdout
+        lines = [line["training_frames"] for line in TrainingDirectory.open(run).read_metrics()]
+        assert lines == sorted(set(lines)), "no line twice"
+
+    def test_ctrl_c_writes_a_checkpoint(self, demo, tmp_path):
+        run = tmp_path / "run"
+        process = subprocess.Popen(
+            self.command(*self.small(demo, run, "--workers", 2)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        until = time.monotonic() + 120
+        while not (run / "metrics.jsonl").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 130, err
+        assert "continue with: goexplore robustify" in err
+        assert "interrupted:" in out
+
+    def test_a_learning_process_that_dies_is_told(self, demo, tmp_path):
+        run = tmp_path / "run"
+        environment = {**os.environ, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            environment["MASTER_PORT"] = str(free.getsockname()[1])
+        processes = [
+            subprocess.Popen(
+                self.command(*self.small(demo, run)),
+                env={**environment, "RANK": str(rank)},
+                stderr=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                text=True,
+            )
+            for rank in range(2)
+        ]
+        until = time.monotonic() + 120
+        while not (run / "metrics.jsonl").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        processes[1].kill()
+        _, said = processes[0].communicate(timeout=120)
+        processes[1].communicate()
+        assert processes[0].returncode == 2
+        assert "expected all learning processes to answer" in said
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["nowhere.demo.json"], "expected a demonstration's file or a sample"),
+            ([], "expected at least one demonstration"),
+            (["montezuma-first-key-00", "--preset", "large"], "expected a preset"),
+            (["montezuma-first-key-00", "--workers", "0"], "--workers to be 1 or more"),
+            (["montezuma-first-key-00", "--workers", "7"], "multiple of 7 emulators"),
+            (["montezuma-first-key-00", "pitfall-three-rooms-right", "--workers", "1"], "one game"),
+        ],
+    )
+    def test_mistakes_are_told_at_once(self, arguments, message, tmp_path, capsys):
+        assert main(["robustify", *arguments, "--run-dir", str(tmp_path / "run")]) == 2
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "run").exists()
