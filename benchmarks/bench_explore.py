@@ -18,13 +18,12 @@ import numpy as np
 import psutil
 
 from goexplore import _native as native
+from goexplore.api import usable_cores
 from goexplore.archive import START, Archive, Branch, ScoreLength
-from goexplore.build import build_executor, build_selection, build_cell_env
-from goexplore.config import SearchConfig
 from goexplore.engines import Engine
 from goexplore.envs import AtariEnv, Location
 from goexplore.exploration import Executor, ProcessExecutor, Search
-from goexplore.presets import preset
+from goexplore.problems import Problem, find_problem
 
 _RATE = Callable[[float], float]
 
@@ -78,16 +77,20 @@ def explore_for(search: Search, seconds: float) -> float:
     return (search.status.game_frames - frames) / (time.perf_counter() - began)
 
 
-def make_search(
-    config: SearchConfig, executor: Executor, engine: Engine, archive: Archive | None = None
-) -> Search:
+def problem_on(engine: Engine, name: str) -> Problem:
+    """Return a problem on an engine."""
+    problem, _ = find_problem(name).with_engine(engine)
+    return problem
+
+
+def make_search(problem: Problem, executor: Executor, archive: Archive | None = None) -> Search:
+    cell_env = problem.make_cell_env()
     return Search(
-        cell_env=build_cell_env(config, engine),
-        selection=build_selection(config),
+        cell_env=cell_env,
+        selection=problem.make_selection(cell_env),
         executor=executor,
         archive=archive,
-        batch_size=config.exploration.batch_size,
-        seed=config.seed,
+        batch_size=problem.exploration.batch_size,
     )
 
 
@@ -104,9 +107,9 @@ def ratio_of_turns(one: _RATE, other: _RATE, *, turns: int, seconds: float) -> t
 
 def against_raw(name: str, engine: Engine, *, workers: int, turns: int, seconds: float) -> float:
     """Return the speed of exploration relative to the raw emulator's, ale-py in as many processes."""
-    config = preset(name)
-    raw = RawEmulators(config.env.game, workers)
-    search = make_search(config, build_executor(config, workers, engine), engine)
+    problem = problem_on(engine, name)
+    raw = RawEmulators(problem.env.name, workers)
+    search = make_search(problem, problem.make_executor(workers))
     explore_for(search, _WARM_UP_SECONDS[engine])
     ratio, explored, bare = ratio_of_turns(
         lambda duration: explore_for(search, duration),
@@ -126,9 +129,9 @@ def against_raw(name: str, engine: Engine, *, workers: int, turns: int, seconds:
 
 def threads(name: str, *, workers: int, turns: int, seconds: float) -> float:
     """Return the native engine's speed with all workers relative to one."""
-    config = preset(name)
-    many = make_search(config, build_executor(config, workers, "native"), "native")
-    one = make_search(config, build_executor(config, 1, "native"), "native")
+    problem = problem_on("native", name)
+    many = make_search(problem, problem.make_executor(workers))
+    one = make_search(problem, problem.make_executor(1))
     explore_for(many, _WARM_UP_SECONDS["native"])
     one.run(lambda status: status.batches >= many.status.batches // 2)
     ratio, fast, slow = ratio_of_turns(
@@ -177,17 +180,17 @@ def resident(executors: Sequence[Executor]) -> int:
 
 def at_scale(engine: Engine, *, cells: int, workers: int, turns: int, seconds: float) -> tuple[float, float]:
     """Return speed with a large archive relative to a small one, and resident bytes per cell."""
-    config = preset("montezuma-pixels")
+    problem = problem_on(engine, "montezuma-pixels")
     # As in `goexplore explore`, workers are started first, while this process is small.
-    executors = [build_executor(config, workers, engine) for _ in range(3)]
-    seeding = make_search(config, executors[0], engine)
+    executors = [problem.make_executor(workers) for _ in range(3)]
+    seeding = make_search(problem, executors[0])
     seeding.run(lambda status: status.cells >= 250)
     before = resident(executors)
     small, large = Archive(), Archive()
     fill(small, 1000, seeding.archive)
-    small_search = make_search(config, executors[1], engine, small)
+    small_search = make_search(problem, executors[1], small)
     fill(large, cells, seeding.archive)
-    large_search = make_search(config, executors[2], engine, large)
+    large_search = make_search(problem, executors[2], large)
     explore_for(large_search, seconds)
     per_cell = (resident(executors) - before) / len(large)
     whole = resident(executors[2:]) / len(large)
@@ -210,12 +213,12 @@ def at_scale(engine: Engine, *, cells: int, workers: int, turns: int, seconds: f
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--workers", type=int, default=usable_cores())
     parser.add_argument("--turns", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--cells", type=int, default=1_000_000)
     parser.add_argument("--engines", choices=("ale", "native"), nargs="*", default=["ale", "native"])
-    parser.add_argument("--also", nargs="*", default=[], help="further presets, or games as ALE/Venture-v5")
+    parser.add_argument("--also", nargs="*", default=[], help="further problems, such as ALE/Venture-v5")
     chosen = parser.parse_args()
     engines = [engine for engine in chosen.engines if engine == "ale" or native.atari is not None]
     turns = {"workers": chosen.workers, "turns": chosen.turns, "seconds": chosen.seconds}

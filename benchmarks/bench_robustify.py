@@ -1,9 +1,9 @@
 """Training speed beside sb3-contrib's RecurrentPPO: same emulator, observations, network sizes and settings.
 
-Both learn Montezuma's first key from the sample demonstrations with 32 emulators in one process, in turns, so
-that other work on the machine slows both. Ours is measured with the recurrent network (a GRU; the peer has an
-LSTM of about as many weights) and with the feed-forward one that the `small` preset uses. Before that, the
-emulators alone play random actions from the real start: one after the other, in threads and in processes.
+Both learn Montezuma's first key from the sample demonstrations with 32 environments in one process, in turns,
+so that other work on the machine slows both. Ours is measured with the recurrent network (a GRU; the peer has
+an LSTM of about as many weights) and with the feed-forward one that the `small` preset uses. Before that, the
+environments alone play random actions from the real start: one after the other, in threads and in processes.
 """
 
 from __future__ import annotations
@@ -20,30 +20,36 @@ from sb3_contrib import RecurrentPPO
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from goexplore.cli._cores import usable_cores
-from goexplore.demos import Demonstration, find_demonstration, sample_names
-from goexplore.engines import choose_engine
+from goexplore.api import usable_cores
+from goexplore.demos import Demonstration, find_demonstrations, sample_names
+from goexplore.engines import Engine
 from goexplore.random import SplitMix64
 from goexplore.training import (
     Curriculum,
-    DemonstrationEnv,
     DemonstrationBuffer,
+    DemonstrationEnv,
     NetworkConfig,
     Policy,
     RobustifyConfig,
     Start,
     training_preset,
 )
-from goexplore.training._ranks import Ranks
+from goexplore.training._group import ProcessGroup
 from goexplore.training._training import Training
-from goexplore.training._vector_env import NativeVectorEnvironment, ProcessVectorEnvironment, SerialVectorEnvironment, VectorEnvironment
+from goexplore.training._vector_env import (
+    NativeVectorEnvironment,
+    ProcessVectorEnvironment,
+    SerialVectorEnvironment,
+    VectorEnvironment,
+)
 
-EMULATORS = 32
+ENVIRONMENTS = 32
+ENGINES: tuple[Engine, Engine] = ("native", "ale")
 LSTM_UNITS = 213
 """With 256 inputs it has 401,000 weights; a GRU of 256 units has 394,000."""
 
 
-class SameEye(BaseFeaturesExtractor):
+class SameFeatures(BaseFeaturesExtractor):
     """Our convolutions and hidden layer."""
 
     def __init__(self, space: spaces.Box, network: NetworkConfig) -> None:
@@ -53,7 +59,7 @@ class SameEye(BaseFeaturesExtractor):
             dataclasses.replace(network, kind="feed-forward"), shape=(channels, height, width), actions=1
         )
         same.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
-        self.layers = torch.nn.Sequential(same.eye, same.hidden)
+        self.layers = torch.nn.Sequential(same.features, same.hidden)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Return what is seen."""
@@ -62,7 +68,7 @@ class SameEye(BaseFeaturesExtractor):
 
 
 def make_ours(buffer: DemonstrationBuffer, config: RobustifyConfig) -> tuple[Callable[[], None], Training]:
-    training = Training(buffer, config, Ranks())
+    training = Training(buffer, config, ProcessGroup())
     training.start()
     return training.update, training  # type: ignore[return-value]
 
@@ -81,12 +87,12 @@ def make_peer(buffer: DemonstrationBuffer, config: RobustifyConfig) -> Callable[
         batch_size=frames // ppo.minibatches,
         n_epochs=ppo.epochs,
         gamma=ppo.discount,
-        gae_lambda=ppo.trace,
+        gae_lambda=ppo.gae_lambda,
         clip_range=ppo.clip,
         ent_coef=ppo.entropy,
         max_grad_norm=ppo.gradient_norm,
         policy_kwargs={
-            "features_extractor_class": SameEye,
+            "features_extractor_class": SameFeatures,
             "features_extractor_kwargs": {"network": config.network},
             "lstm_hidden_size": LSTM_UNITS,
             "shared_lstm": True,
@@ -99,10 +105,17 @@ def make_peer(buffer: DemonstrationBuffer, config: RobustifyConfig) -> Callable[
     return lambda: learner.learn(frames, reset_num_timesteps=False)  # type: ignore[return-value]
 
 
-def measure_emulators(demonstrations: Sequence[Demonstration], config: RobustifyConfig, rounds: int) -> None:
-    """Print how fast emulators play, in turns, without a learner."""
+def measure_environments(
+    demonstrations: Sequence[Demonstration], config: RobustifyConfig, rounds: int
+) -> None:
+    """Print how fast environments play, in turns, without a learner."""
     cores, streams = min(usable_cores(), config.environments), range(config.environments)
-    native, ale = (DemonstrationBuffer(demonstrations, config.preprocessing, engine) for engine in ("native", "ale"))
+    native, ale = (
+        DemonstrationBuffer(
+            demonstrations, config.preprocessing, demonstrations[0].env.with_engine(engine).env
+        )
+        for engine in ENGINES
+    )
     random = SplitMix64(0)
     vectors: dict[str, VectorEnvironment] = {
         "ale-py, one by one": SerialVectorEnvironment(ale, config.rollout, streams),
@@ -110,7 +123,9 @@ def measure_emulators(demonstrations: Sequence[Demonstration], config: Robustify
         "native, one by one": SerialVectorEnvironment(native, config.rollout, streams),
         "native, 1 thread": NativeVectorEnvironment(native, config.rollout, streams, workers=1),
         f"native, {cores} threads": NativeVectorEnvironment(native, config.rollout, streams, workers=cores),
-        f"native, {cores} processes": ProcessVectorEnvironment(native, config.rollout, streams, workers=cores),
+        f"native, {cores} processes": ProcessVectorEnvironment(
+            native, config.rollout, streams, workers=cores
+        ),
     }
     seconds = dict.fromkeys(vectors, 0.0)
     starts = [Start(0, 0) for _ in streams]
@@ -136,20 +151,25 @@ def main() -> None:
     parser.add_argument(
         "--rounds", type=int, default=6, help="updates of each, after one that is not counted"
     )
-    parser.add_argument("--threads", type=int, default=1, help="of PyTorch, and of our emulators")
+    parser.add_argument("--threads", type=int, default=1, help="of PyTorch, and of our environments")
     chosen = parser.parse_args()
     torch.set_num_threads(chosen.threads)
-    demonstrations = [find_demonstration(name) for name in sample_names() if "first-key" in name]
-    small = dataclasses.replace(training_preset("small"), environments=EMULATORS)
+    demonstrations = [
+        each for name in sample_names() if "first-key" in name for each in find_demonstrations(name)
+    ]
+    small = dataclasses.replace(training_preset("small"), environments=ENVIRONMENTS)
     recurrent = dataclasses.replace(small, network=dataclasses.replace(small.network, kind="recurrent"))
     bare = dataclasses.replace(recurrent, ppo=dataclasses.replace(recurrent.ppo, imitation=0.0))
-    engine = choose_engine(demonstrations[0].env.name, "auto")
-    if engine.engine == "native":
-        for environments in (EMULATORS, 4 * EMULATORS):
-            measure_emulators(demonstrations, dataclasses.replace(small, environments=environments), chosen.rounds)
-    buffer = DemonstrationBuffer(demonstrations, small.preprocessing, engine.engine)
+    binding = demonstrations[0].env.with_engine("auto")
+    if binding.env.engine == "native":
+        for environments in (ENVIRONMENTS, 4 * ENVIRONMENTS):
+            measure_environments(
+                demonstrations, dataclasses.replace(small, environments=environments), chosen.rounds
+            )
+    buffer = DemonstrationBuffer(demonstrations, small.preprocessing, binding.env)
     print(
-        f"engine {engine.reason}; {EMULATORS} emulators, {chosen.threads} thread(s), {chosen.rounds} rounds"
+        f"engine {binding.reason}; {ENVIRONMENTS} environments, {chosen.threads} thread(s), "
+        f"{chosen.rounds} rounds"
     )
     contenders: dict[str, Callable[[], None]] = {}
     trainings: dict[str, Training] = {}
@@ -157,7 +177,7 @@ def main() -> None:
         contenders[f"goexplore, {name}"], trainings[f"goexplore, {name}"] = make_ours(buffer, config)
     contenders["sb3-contrib RecurrentPPO"] = make_peer(buffer, bare)
     seconds = dict.fromkeys(contenders, 0.0)
-    emulating = dict.fromkeys(trainings, 0.0)
+    playing = dict.fromkeys(trainings, 0.0)
     for turn in range(chosen.rounds + 1):
         for name, update in contenders.items():
             before = trainings[name].environment_seconds if name in trainings else 0.0
@@ -166,12 +186,12 @@ def main() -> None:
             if turn:  # the first one warms up
                 seconds[name] += perf_counter() - began
                 if name in trainings:
-                    emulating[name] += trainings[name].environment_seconds - before
-    frames = chosen.rounds * small.ppo.steps * EMULATORS
+                    playing[name] += trainings[name].environment_seconds - before
+    frames = chosen.rounds * small.ppo.steps * ENVIRONMENTS
     peer = seconds["sb3-contrib RecurrentPPO"]
-    print(f"{'':34}training frames/s   of the peer's   emulator's share of the time")
+    print(f"{'':34}training frames/s   of the peer's   environments' share of the time")
     for name, taken in seconds.items():
-        share = f"{emulating[name] / taken:.0%}" if name in emulating else ""
+        share = f"{playing[name] / taken:.0%}" if name in playing else ""
         print(f"{name:34}{frames / taken:17,.0f}{peer / taken:13.2f} x   {share}")
 
 

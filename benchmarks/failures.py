@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from goexplore.engines import choose_engine
 from goexplore.evaluation import PolicyPlayer
 from goexplore.random import SplitMix64
 from goexplore.training import DemonstrationBuffer, Rollout, RolloutConfig, Start, TrainingDirectory
@@ -33,7 +32,9 @@ class Played(NamedTuple):
     """The last ones."""
 
 
-def play(player: PolicyPlayer, buffer: DemonstrationBuffer, config: RolloutConfig, starts: list[Start]) -> list[Played]:
+def play(
+    player: PolicyPlayer, buffer: DemonstrationBuffer, config: RolloutConfig, starts: list[Start]
+) -> list[Played]:
     """Play rollouts to their ends."""
     streams = [SplitMix64(number) for number in range(len(starts))]
     rollouts = [Rollout(buffer, config, stream) for stream in streams]
@@ -42,7 +43,7 @@ def play(player: PolicyPlayer, buffer: DemonstrationBuffer, config: RolloutConfi
         rollout.begin(start)
     player.begin(len(rollouts))
     while playing := [number for number, rollout in enumerate(rollouts) if rollout.ending is None]:
-        seen = [rollouts[number].preprocessing.observation for number in playing]
+        seen = [rollouts[number].preprocessor.observation for number in playing]
         actions = player.act(np.array(playing), seen, [streams[number] for number in playing])
         for number, action in zip(playing, actions, strict=True):
             rollouts[number].step(action)
@@ -74,8 +75,8 @@ def main() -> None:
     directory = TrainingDirectory.open(chosen.run)
     config, demonstrations = directory.config(), directory.read_demonstrations()
     player = PolicyPlayer(directory.last_policy())
-    engine = choose_engine(demonstrations[0].env.name, "auto").engine
-    buffer = DemonstrationBuffer(demonstrations, config.preprocessing, engine)
+    env = demonstrations[0].env.with_engine("auto").env
+    buffer = DemonstrationBuffer(demonstrations, config.preprocessing, env)
     print(f"after {player.about.training['training_frames']:,} training frames")
     print("| demonstration | training frames | from | how rollouts end |")
     print("|---:|---:|---:|---|")

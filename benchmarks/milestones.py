@@ -14,11 +14,12 @@ from typing import NamedTuple
 from steps import FIRST_KEYS, evaluate, explore, last_metrics, take_demonstrations, train
 
 FOLDER = Path("runs/milestones")
-SIX_SEARCHES = [(preset, seed) for preset in ("montezuma", "montezuma-2021") for seed in range(3)]
+SIX_SEARCHES = [(problem, seed) for problem in ("montezuma", "montezuma-2021") for seed in range(3)]
 TEN_SEARCHES = [("montezuma-2021", seed) for seed in range(10)]
 """Not every search finds the gems within SEARCH_GAME_FRAMES."""
 SEARCH_GAME_FRAMES = "3.9M"
-SHARPNESS = 2
+TEMPERATURE = 0.5
+"""Of the policies that are evaluated: likely actions get likelier."""
 AFTER_DEATH = "--rollout.after-death 0.5"
 """A skull that kills is gone after that: who has not learnt in such a room waits for it for ever."""
 
@@ -32,7 +33,7 @@ class Milestone(NamedTuple):
     """Where it stops before."""
     seeds: int = 1
     searches: Sequence[tuple[str, int]] = ()
-    """Presets and seeds; none takes the samples of the first key."""
+    """Problems and seeds; none takes the samples of the first key."""
     demos: str = ""
     """Options of `goexplore demos`."""
     settings: str = ""
@@ -73,9 +74,11 @@ def find_demonstrations(name: str) -> list[str]:
     milestone, folder = MILESTONES[name], FOLDER / f"{name}-demos"
     if not milestone.searches:
         return FIRST_KEYS
-    searches = {(preset, seed): FOLDER / f"search-{preset}-seed{seed}" for preset, seed in milestone.searches}
-    for (preset, seed), path in searches.items():
-        explore(preset, path, game_frames=SEARCH_GAME_FRAMES, seed=seed)
+    searches = {
+        (problem, seed): FOLDER / f"search-{problem}-seed{seed}" for problem, seed in milestone.searches
+    }
+    for (problem, seed), path in searches.items():
+        explore(problem, path, game_frames=SEARCH_GAME_FRAMES, seed=seed)
     take_demonstrations(list(searches.values()), folder, milestone.demos.split())
     return [str(folder)]
 
@@ -93,11 +96,11 @@ def main() -> None:
             limits = ["--minutes", str(milestone.minutes), *milestone.limits.split()]
             settings = ["--seed", str(seed), *milestone.settings.split()]
             train(find_demonstrations(name), path, settings=settings, limits=limits)
-            episodes, lives = evaluate(path, score=milestone.score, sharpness=SHARPNESS)
+            episodes, lives = evaluate(path, score=milestone.score, temperature=TEMPERATURE)
             last = last_metrics(path)
             print(
-                f"| {name} | {milestone.score:g} | {seed} | {last['training_frames']:,} | "
-                f"{last['wall_seconds'] / 60:.1f} | {episodes} | {lives} |",
+                f"| {name} | {milestone.score:g} | {seed} | {last.training_frames:,} | "
+                f"{last.wall_seconds / 60:.1f} | {episodes} | {lives} |",
                 flush=True,
             )
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from steps import FIRST_KEYS, evaluate, explore, last_metrics, take_demonstrations, train
 
 FOLDER = Path("runs/options")
-SHARPNESS = (1, 2, 4)
+TEMPERATURES = (1, 0.5, 0.25)
 
 
 class Task(NamedTuple):
@@ -27,7 +27,7 @@ class Task(NamedTuple):
     options: dict[str, list[str]]
 
 
-RECURRENT = ["--network.kind", "recurrent", "--rollout.lead-in"]
+RECURRENT = ["--network.kind", "recurrent", "--rollout.burn-in"]
 COMMON = {
     "the preset": [],
     "no self-imitation": ["--ppo.imitation", "0"],
@@ -35,7 +35,7 @@ COMMON = {
     "real starts from the beginning": ["--curriculum.near-start", "100000"],
 }
 TASKS = {
-    "two-mazes": Task(200, "400K", "0.97", "two-mazes", {**COMMON, "recurrent": [*RECURRENT, "5"]}),
+    "two-mazes": Task(200, "400K", "0.97", "tiny", {**COMMON, "recurrent": [*RECURRENT, "5"]}),
     "first-key": Task(
         100,
         "1500K",
@@ -72,17 +72,17 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="names of options")
     chosen = parser.parse_args()
     task = TASKS[chosen.task]
-    print("| option | training frames | minutes |", *(f"logits x {each} |" for each in SHARPNESS))
-    print(f"|---|{'---:|' * (2 + len(SHARPNESS))}")
+    print("| option | training frames | minutes |", *(f"temperature {each:g} |" for each in TEMPERATURES))
+    print(f"|---|{'---:|' * (2 + len(TEMPERATURES))}")
     for option in chosen.only or task.options:
         paths = [train_with(chosen.task, option, seed) for seed in range(chosen.seeds)]
         ends = [last_metrics(path) for path in paths]
         columns = [
-            " ".join(f"{end['training_frames'] / 1e3:.0f}K" for end in ends),
-            " ".join(f"{end['wall_seconds'] / 60:.1f}" for end in ends),
+            " ".join(f"{end.training_frames / 1e3:.0f}K" for end in ends),
+            " ".join(f"{end.wall_seconds / 60:.1f}" for end in ends),
             *(
-                " ".join(evaluate(path, score=task.score, sharpness=each)[0] for path in paths)
-                for each in SHARPNESS
+                " ".join(evaluate(path, score=task.score, temperature=each)[0] for path in paths)
+                for each in TEMPERATURES
             ),
         ]
         print("|", option, "|", " | ".join(columns), "|", flush=True)

@@ -1,4 +1,4 @@
-"""Repeat the runs behind docs/results.md: several seeds of each preset, verified, tabled and drawn.
+"""Repeat the runs behind docs/results.md: several seeds of each problem, verified, tabled and drawn.
 
 Runs are resumed, so this can be interrupted and started again. Everything goes to runs/results-PLAN/.
 """
@@ -6,15 +6,14 @@ Runs are resumed, so this can be interrupted and started again. Everything goes 
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from goexplore.presets import preset
+from goexplore.problems import find_problem
 from goexplore.report._paper import paper_search
-from goexplore.runs import RunDirectory
+from goexplore.runs import SearchDirectory, SearchMetrics, is_started
 
 
 class Plan(NamedTuple):
@@ -53,7 +52,7 @@ def explore(name: str, seed: int, game_frames: str, engine: str, folder: Path) -
     folder.mkdir(parents=True, exist_ok=True)
     if not (run / "done").exists():
         command = [sys.executable, "-m", "goexplore", "explore", name, "--seed", str(seed)]
-        resume = ["--resume"] if (run / "config.json").exists() else []
+        resume = ["--resume"] if is_started(run) else []
         with (folder / f"{run.name}.log").open("a") as log:
             limits = ["--game-frames", game_frames, "--engine", engine, "--run-dir", str(run)]
             subprocess.run([*command, *limits, *resume], check=True, stdout=log)
@@ -70,25 +69,25 @@ def verify(run: Path, how: list[str]) -> str:
     return verdict.read_text().strip().splitlines()[-1]
 
 
-def metrics(run: Path) -> list[dict[str, Any]]:
+def metrics(run: Path) -> list[SearchMetrics]:
     """Return the run's curve."""
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return SearchDirectory.open(run).metrics()
 
 
-def first_reached(curve: list[dict[str, Any]]) -> dict[int, str]:
+def first_reached(curve: list[SearchMetrics]) -> dict[int, str]:
     """Return when each level was first seen: game frames, hours, and game frames had cells been replayed."""
     first: dict[int, str] = {}
     for point in curve:
-        for level in range(1, point["level"] + 1):
-            frames, replayed = point["game_frames"] / 1e6, point["game_frames_with_replay"] / 1e9
-            first.setdefault(level, f"{frames:.1f}M, {point['wall_seconds'] / 3600:.2f} h, {replayed:.1f}B")
+        for level in range(1, point.level + 1):
+            frames, replayed = point.game_frames / 1e6, point.game_frames_with_replay / 1e9
+            first.setdefault(level, f"{frames:.1f}M, {point.wall_seconds / 3600:.2f} h, {replayed:.1f}B")
     return first
 
 
-def print_levels(name: str, curves: dict[int, list[dict[str, Any]]]) -> None:
+def print_levels(name: str, curves: dict[int, list[SearchMetrics]]) -> None:
     """Print when each level was reached with each seed, beside the paper's means over the runs that did."""
     found = [first_reached(curve) for curve in curves.values()]
-    paper = paper_search(preset(name))
+    paper = paper_search(find_problem(name))
     theirs = {} if paper is None else {each.level: each for each in paper.levels}
     print(f"\n| `{name}`: level | {' | '.join(f'seed {seed}' for seed in curves)} | paper |")
     print("|---" * (len(found) + 2) + "|")
@@ -104,13 +103,13 @@ def print_levels(name: str, curves: dict[int, list[dict[str, Any]]]) -> None:
 
 def best_on_highest_level(run: Path) -> float:
     """Return the best search score there, to which the treasure room bug does not add (appendix A.4)."""
-    archive = RunDirectory.open(run).last_checkpoint().archive
+    archive = SearchDirectory.open(run).last_checkpoint().archive
     level = archive.values("level")
     return float(archive.values("score")[level == level.max()].max())
 
 
 COLUMNS = (
-    "preset",
+    "problem",
     "seed",
     "game frames",
     "minutes",
@@ -131,20 +130,20 @@ def describe(name: str, seed: int, run: Path) -> str:
     row = (
         f"`{name}`",
         str(seed),
-        f"{last['game_frames']:,}",
-        f"{last['wall_seconds'] / 60:.1f}",
-        str(last["rooms"]),
-        f"{last['cells']:,}",
-        f"{last['max_score']:,.0f}",
+        f"{last.game_frames:,}",
+        f"{last.wall_seconds / 60:.1f}",
+        str(last.rooms),
+        f"{last.cells:,}",
+        f"{last.max_score:,.0f}",
         f"{best_on_highest_level(run):,.0f}",
-        f"{last['memory_bytes'] / 1e6:.0f}",
-        f"{last['game_frames'] / last['wall_seconds']:,.0f}",
-        f"{last['game_frames_with_replay'] / 1e9:.1f}B",
+        f"{last.memory_bytes / 1e6:.0f}",
+        f"{last.game_frames / last.wall_seconds:,.0f}",
+        f"{last.game_frames_with_replay / 1e9:.1f}B",
     )
     return f"| {' | '.join(row)} |"
 
 
-def draw(curves: dict[str, dict[int, list[dict[str, Any]]]], file: Path) -> None:
+def draw(curves: dict[str, dict[int, list[SearchMetrics]]], file: Path) -> None:
     """Draw rooms, cells and best score over game frames, a line per seed, and the paper's mean at the end."""
     import matplotlib
 
@@ -154,11 +153,17 @@ def draw(curves: dict[str, dict[int, list[dict[str, Any]]]], file: Path) -> None
     figure, axes = pyplot.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
     for index, (name, runs) in enumerate(curves.items()):
         for number, curve in enumerate(runs.values()):
-            frames = [point["game_frames"] / 1e6 for point in curve]
+            frames = [point.game_frames / 1e6 for point in curve]
             for axis, column in zip(axes, ("rooms", "cells", "max_score"), strict=True):
                 label = None if number else name
-                axis.plot(frames, [point[column] for point in curve], color=f"C{index}", lw=1.3, label=label)
-    for paper in {paper_search(preset(name)) for name in curves}:
+                axis.plot(
+                    frames,
+                    [getattr(point, column) for point in curve],
+                    color=f"C{index}",
+                    lw=1.3,
+                    label=label,
+                )
+    for paper in {paper_search(find_problem(name)) for name in curves}:
         if paper and paper.game_frames and paper.game_frames <= 1.1e6 * axes[0].get_xlim()[1]:
             for axis, value in ((axes[0], paper.rooms), (axes[2], paper.score)):
                 axis.plot(paper.game_frames / 1e6, value, "kx", label=f"paper, mean of {paper.runs} runs")
@@ -176,7 +181,7 @@ def main() -> None:
     parser.add_argument("--plan", choices=PLANS, default="short")
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--images", type=Path, default=Path("docs/images"))
-    parser.add_argument("--only", nargs="*", default=None, help="presets")
+    parser.add_argument("--only", nargs="*", default=None, help="problems")
     parser.add_argument("--seeds", nargs="*", type=int, default=None, help="of those that the plan has")
     parser.add_argument("--engine", choices=("auto", "native", "ale"), default="auto")
     chosen = parser.parse_args()
@@ -184,7 +189,7 @@ def main() -> None:
         name: each for name, each in PLANS[chosen.plan].items() if name in (chosen.only or PLANS[chosen.plan])
     }
     folder = chosen.folder or Path(f"runs/results-{chosen.plan}")
-    curves: dict[str, dict[int, list[dict[str, Any]]]] = {name: {} for name in plan}
+    curves: dict[str, dict[int, list[SearchMetrics]]] = {name: {} for name in plan}
     print(f"| {' | '.join(COLUMNS)} |")
     print("|---" * len(COLUMNS) + "|", flush=True)
     for seed in range(max(each.seeds for each in plan.values())):
@@ -194,7 +199,7 @@ def main() -> None:
                 curves[name][seed] = metrics(run)
                 print(describe(name, seed, run), flush=True)
     for name, runs in curves.items():
-        if any(curve[-1]["level"] > 0 for curve in runs.values()):
+        if any(curve[-1].level > 0 for curve in runs.values()):
             print_levels(name, runs)
     print()
     for name, runs in curves.items():

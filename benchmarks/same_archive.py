@@ -10,19 +10,20 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from goexplore.runs import RunDirectory
+from goexplore.runs import SearchDirectory
 
 
 def main() -> int:
     folders = []
     for path in map(Path, sys.argv[1:3]):
-        checkpoint = RunDirectory.open(path).read_checkpoint()
+        directory = SearchDirectory.open(path)
+        checkpoint = directory.read_checkpoint()
         if checkpoint is None:
             print(f"expected a checkpoint in {path}, got none: let the run go on for a while")
             return 2
         folders.append(checkpoint.folder)
         frames, cells = checkpoint.status.game_frames, len(checkpoint.archive)
-        print(f"{path}: {RunDirectory.open(path).engine()}, {frames:,} game frames, {cells:,} cells")
+        print(f"{path}: {directory.engine()}, {frames:,} game frames, {cells:,} cells")
     archives = [pq.read_table(folder / "archive.parquet").drop_columns("snapshot") for folder in folders]
     segments = [(folder / "segments.parquet").read_bytes() for folder in folders]
     same = archives[0].equals(archives[1]) and segments[0] == segments[1]

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from goexplore.demos import sample_names
+from goexplore.runs import TrainingMetrics, is_started
 from goexplore.training import TrainingDirectory
 
 FIRST_KEYS = [name for name in sample_names() if "first-key" in name]
@@ -26,11 +26,11 @@ def run(*arguments: str, log: Path) -> str:
     return said
 
 
-def explore(preset: str, path: Path, *, game_frames: str, seed: int = 0) -> None:
-    """Search with a preset."""
-    resume = ["--resume"] if (path / "config.json").exists() else []
+def explore(problem: str, path: Path, *, game_frames: str, seed: int = 0) -> None:
+    """Search a problem."""
+    resume = ["--resume"] if is_started(path) else []
     where = ["--seed", str(seed), "--game-frames", game_frames, "--run-dir", str(path), *resume]
-    _once(path, "explore", preset, *where)
+    _once(path, "explore", problem, *where)
 
 
 def take_demonstrations(searches: Sequence[Path], folder: Path, truncation: Sequence[str]) -> None:
@@ -42,23 +42,22 @@ def train(
     demonstrations: Sequence[str], path: Path, *, settings: Sequence[str], limits: Sequence[str]
 ) -> None:
     """Train a policy."""
-    begun = (path / "config.json").exists()
-    how = ["--resume"] if begun else [*demonstrations, *settings]
+    how = ["--resume"] if is_started(path) else [*demonstrations, *settings]
     _once(path, "robustify", *how, *limits, "--run-dir", str(path))
 
 
-def evaluate(path: Path, *, score: float, sharpness: float) -> tuple[str, str]:
+def evaluate(path: Path, *, score: float, temperature: float) -> tuple[str, str]:
     """Evaluate a training's last policy by the whole protocol; return shares of episodes and first lives."""
-    how = ["--until-score", f"{score:g}", "--sharpness", f"{sharpness:g}", "--seed", "1000"]
+    how = ["--until-score", f"{score:g}", "--temperature", f"{temperature:g}", "--seed", "1000"]
     said = run("evaluate", str(path), *how, log=_log(path))
     shares = re.search(r"([\d.]+%) \(.*?\) of episodes and ([\d.]+%) \(.*?\) of first lives", said)
     assert shares is not None, said
     return shares[1], shares[2]
 
 
-def last_metrics(path: Path) -> dict[str, Any]:
+def last_metrics(path: Path) -> TrainingMetrics:
     """Return how far a training came."""
-    return TrainingDirectory.open(path).read_metrics()[-1]
+    return TrainingDirectory.open(path).metrics()[-1]
 
 
 def _once(path: Path, *arguments: str) -> None:

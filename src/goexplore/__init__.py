@@ -15,22 +15,24 @@ from goexplore._lazy import lazy
 if TYPE_CHECKING:
     from goexplore.api import PolicyRun, Run, Trajectory, evaluate, explore, open_run, robustify
     from goexplore.cells import CellRepresentation, DownscaledCells, FunctionCells
+    from goexplore.checks import check_env
     from goexplore.demos import Demonstration, Truncation, read_demonstration
     from goexplore.envs import NOWHERE, Environment, Location, Step
     from goexplore.errors import GoExploreError
     from goexplore.exploration import ExplorationConfig
-    from goexplore.problems import Problem, check_env, problem_names, register
+    from goexplore.problems import Problem, problem_names, register
     from goexplore.report import write_report
     from goexplore.selection import SelectionConfig
 
 _HOMES = {
     "api": ("PolicyRun", "Run", "Trajectory", "evaluate", "explore", "open_run", "robustify"),
     "cells": ("CellRepresentation", "DownscaledCells", "FunctionCells"),
+    "checks": ("check_env",),
     "demos": ("Demonstration", "Truncation", "read_demonstration"),
     "envs": ("NOWHERE", "Environment", "Location", "Step"),
     "errors": ("GoExploreError",),
     "exploration": ("ExplorationConfig",),
-    "problems": ("Problem", "check_env", "problem_names", "register"),
+    "problems": ("Problem", "problem_names", "register"),
     "report": ("write_report",),
     "selection": ("SelectionConfig",),
 }

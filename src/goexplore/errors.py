@@ -26,7 +26,7 @@ class EnvironmentContractError(GoExploreError):
 
 
 class ProblemError(GoExploreError):
-    """A problem that is not known, cannot be imported, or must be named again before a file of it is opened."""
+    """A problem that is not known, cannot be imported, or must be named again to open a file of it."""
 
 
 class SnapshotError(GoExploreError):

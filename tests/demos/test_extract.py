@@ -1,26 +1,28 @@
 """Which trajectories become demonstrations, in a toy game."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 
 from goexplore.archive import ScoreLength
-from goexplore.demos import Truncation, Rules, Source, _extract, extract, record, survey
-from goexplore.demos._replay import shared_length
+from goexplore.cells import End
+from goexplore.demos import Rules, Truncation, _extract, extract, keep_different
 from goexplore.envs import Environment, Location, Step
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.exploration import Status
-from goexplore.presets import preset
-from tests.worlds import results, candidate, planted
+from goexplore.games import AtariGame
+from goexplore.problems import EngineBinding, FactorySpec, Problem
+from goexplore.replay import record, survey
+from goexplore.runs import SavedRun
+from tests.fields import candidate, result, rooted
 
 
 class Ladder(Environment):
-    """Action 1 pays a point, 2 costs one, 3 climbs to the next level, 4 down again, 0 does nothing."""
+    """Action 1 pays a point, 2 costs one, 3 climbs to the next level, 4 down again, 5 ends the episode."""
 
-    action_count = 5
+    action_count = 6
 
-    def __init__(self, *_):
+    def __init__(self):
         self.steps = 0
         self.reset()
 
@@ -30,7 +32,7 @@ class Ladder(Environment):
     def step(self, action):
         self.steps += 1
         self.level += {3: 1, 4: -1}.get(action, 0)
-        return Step(reward=float({1: 1, 2: -1}.get(action, 0)), ended=False)
+        return Step(float({1: 1, 2: -1}.get(action, 0)), terminated=action == 5)
 
     def observation(self):
         return self.level
@@ -45,35 +47,42 @@ class Ladder(Environment):
         return Location(self.level, 0)
 
 
-@pytest.fixture(autouse=True)
-def toy(monkeypatch):
-    monkeypatch.setattr(_extract, "build_env", Ladder)
+LADDER = Problem(env=Ladder)
 
 
-def source(*trajectories, name="run", seed=0):
+def source(*trajectories, name="run", seed=0, problem=LADDER):
     """A run that found these trajectories, all from the initial state."""
-    archive = planted()
+    archive = rooted()
     for number, actions in enumerate(trajectories):
-        actions = bytes(actions)
-        end = Ladder()
-        score = sum(end.step(action).reward for action in actions)
+        env = Ladder()
+        *_, last = [Step(0.0), *map(env.step, actions)]
+        env.reset()
+        score = sum(env.step(action).reward for action in actions)
         found = candidate(
-            b"%d" % number, score=score, length=len(actions), offset=len(actions), location=end.location()
+            b"%d" % number,
+            score=score,
+            length=len(actions),
+            offset=len(actions),
+            location=env.location(),
+            end=End.TERMINATED if last.ended else End.NONE,
         )
-        archive.update([archive[0]], [results(found, actions=actions)], game_frame=number)
-    config = dataclasses.replace(preset("montezuma"), seed=seed)
-    return Source(
-        path=Path(f"/runs/{name}"),
-        config=config,
-        engine="ale",
+        archive.update([archive[0]], [result(found, actions=bytes(actions))], game_frame=number)
+    path = Path(f"/runs/{name}")
+    return SavedRun(
+        path=path,
+        problem=problem,
+        seed=seed,
         archive=archive,
         status=Status(game_frames=1000),
+        directory=None,
+        checkpoint=path,
     )
 
 
 def taken(*sources, **rules):
     truncation = {name: rules.pop(name) for name in list(rules) if hasattr(Truncation, name)}
-    return [list(each.actions) for each in extract(sources, Rules(**rules, truncation=Truncation(**truncation)))]
+    found = extract(sources, Rules(**rules, truncation=Truncation(**truncation)))
+    return [list(each.actions) for each in found]
 
 
 def test_the_best_is_the_one_with_the_highest_score():
@@ -145,7 +154,7 @@ def test_one_cell_can_be_asked_for():
     found = source([1, 1], [0, 1])
     assert taken(found, cell="2") == [[0, 1]]
     assert taken(found, cell=b"1".hex()) == [[0, 1]]
-    with pytest.raises(ConfigError, match="expected an entry's number below 3 or a cell"):
+    with pytest.raises(ConfigError, match="expected `cell` to be an entry's number below 3 or a cell"):
         taken(found, cell="9")
 
 
@@ -158,7 +167,7 @@ def test_a_cell_that_looks_like_a_number_is_the_cell():
 
 @pytest.mark.parametrize("cell", ["²", "-1", "", "1.0"])
 def test_what_is_neither_a_cell_nor_a_number_is_told(cell):
-    with pytest.raises(ConfigError, match="expected an entry's number"):
+    with pytest.raises(ConfigError, match="expected `cell` to be an entry's number"):
         taken(source([1]), cell=cell)
 
 
@@ -187,19 +196,29 @@ class Generous(Ladder):
     """Pays twice."""
 
     def step(self, action):
-        return Step(reward=2 * super().step(action).reward, ended=False)
+        step = super().step(action)
+        return step._replace(reward=2 * step.reward)
 
 
-def test_a_demonstration_wins_what_the_survey_of_its_run_said(monkeypatch):
-    """Runs are surveyed on their own engine, demonstrations recorded on the reference."""
-    monkeypatch.setattr(_extract, "build_env", lambda env, engine=None: Generous() if engine else Ladder())
-    with pytest.raises(
-        DemonstrationError, match="expected a score of 4 from entry 1 of run, got 2 on replay"
-    ):
-        taken(source([1, 1, 1]), max_training_frames=2)
+class Differing(FactorySpec):
+    """A fast engine that pays twice, and a reference that does not."""
+
+    def with_engine(self, wish):
+        return EngineBinding(FactorySpec(Generous), "it is fast")
+
+    def reference(self):
+        return FactorySpec(Ladder)
 
 
-def test_without_cuts_that_change_the_order_only_what_is_taken_is_played(monkeypatch):
+def test_a_demonstration_wins_what_the_survey_of_its_run_said():
+    """Runs are surveyed on the engine that is chosen, demonstrations recorded on the reference."""
+    problem = Problem(env=Differing(Ladder))
+    expected = "expected a score of 4 from entry 1 of run, got 2 on replay"
+    with pytest.raises(DemonstrationError, match=expected):
+        taken(source([1, 1, 1], problem=problem), max_training_frames=2)
+
+
+def test_without_rules_that_change_the_order_only_what_is_taken_is_played(monkeypatch):
     played = []
     monkeypatch.setattr(
         _extract, "record", lambda env, actions: played.append(actions) or record(env, actions)
@@ -228,36 +247,102 @@ def test_where_nothing_qualifies_the_message_says_what_was_wanted(rules, wish):
 
 
 def test_a_run_that_found_nothing_gives_no_demonstration():
-    with pytest.raises(DemonstrationError, match="with a positive score, got none from 1 run"):
-        taken(source())
+    with pytest.raises(
+        DemonstrationError,
+        match="with a positive score, or that ends its episode, got none from 1 run: explore",
+    ):
+        taken(source([0], [2]))
 
 
-def test_runs_of_different_games_do_not_mix():
-    other = source([1])
-    other = dataclasses.replace(other, config=preset("pitfall"))
-    with pytest.raises(ConfigError, match="expected runs of one game"):
+def test_runs_of_different_environments_do_not_mix():
+    other = source([1], problem=Problem(env=Generous))
+    with pytest.raises(ConfigError, match="expected runs of one environment with equal settings"):
         taken(source([1]), other)
 
 
+class OnLadders(AtariGame):
+    """An Atari game by name, played on a ladder."""
+
+    def with_engine(self, wish):
+        return EngineBinding(self, "there is no other")
+
+    def reference(self):
+        return FactorySpec(Ladder)
+
+
 def test_a_game_may_be_spelled_in_two_ways():
-    other = source([1, 1], name="other")
-    env = dataclasses.replace(other.config.env, game="montezuma_revenge")
-    other = dataclasses.replace(other, config=dataclasses.replace(other.config, env=env))
-    assert taken(source([1]), other) == [[1, 1]]
+    one, other, skips = (
+        source([1] * number, problem=Problem(env=OnLadders(game=game, frame_skip=frame_skip)))
+        for number, game, frame_skip in (
+            (1, "ALE/MontezumaRevenge-v5", 4),
+            (2, "montezuma_revenge", 4),
+            (3, "montezuma_revenge", 2),
+        )
+    )
+    assert taken(one, other) == [[1, 1]]
+    with pytest.raises(ConfigError, match="with equal settings"):
+        taken(one, skips)
+
+
+# ---- ends -------------------------------------------------------------------------------------------------
+
+
+def test_where_no_score_is_positive_the_best_end_of_an_episode_is_taken():
+    """Every step may cost something: the goal is the end."""
+    assert taken(source([2, 2, 5], [2, 5], [0], [2, 0])) == [[2, 5]]
+    (found,) = extract([source([2, 5])], Rules())
+    assert (found.score, found.end) == (-1.0, End.TERMINATED)
+
+
+def test_a_positive_score_is_preferred_to_an_end_without_one():
+    assert taken(source([0, 5], [0, 0, 1])) == [[0, 0, 1]]
+
+
+def test_of_positive_scores_an_end_counts_as_any_other():
+    assert taken(source([1, 1, 5], [1])) == [[1, 1, 5]]
+    assert taken(source([1, 5], [0, 1, 1])) == [[0, 1, 1]]
+
+
+def test_each_run_is_looked_at_on_its_own():
+    assert taken(source([0, 5], name="a"), source([1], name="b"), take="per-run") == [[1], [0, 5]]
+
+
+def test_what_is_cut_before_its_end_ends_no_episode():
+    with pytest.raises(
+        DemonstrationError, match="or that ends its episode and that can be cut to 2 training"
+    ):
+        taken(source([2, 2, 5]), max_training_frames=2)
+    assert taken(source([2, 2, 5]), max_training_frames=3) == [[2, 2, 5]]
+
+
+# ---- what a demonstration says ----------------------------------------------------------------------------
 
 
 def test_a_demonstration_knows_where_it_comes_from():
-    (demonstration,) = extract([source([0, 1, 1], name="deep", seed=7)], Rules(truncation=Truncation(until_score=1)))
+    rules = Rules(truncation=Truncation(until_score=1))
+    (demonstration,) = extract([source([0, 1, 1], name="deep", seed=7)], rules)
     origin = demonstration.provenance
     assert (origin.run, origin.seed, origin.entry, origin.cell) == ("deep", 7, 1, b"0".hex())
     assert origin.truncation == ("where a score of 1 is first reached",)
     assert (demonstration.score, demonstration.rewards) == (1.0, (0.0, 1.0))
+    assert (demonstration.action_count, demonstration.frame_skip, demonstration.game_frames) == (6, 1, 2)
+    assert demonstration.target == "tests.demos.test_extract:Ladder"
 
 
-@pytest.mark.parametrize(("count", "name"), [(0, "count"), (-1, "count")])
-def test_a_count_below_one_is_refused(count, name):
-    with pytest.raises(ConfigError, match=f"expected --{name} to be 1 or more"):
-        Rules(count=count)
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"count": 0}, "`count` to be 1 or more"),
+        ({"difference": 1.5}, "`difference` to be between 0 and 1"),
+    ],
+)
+def test_impossible_rules_are_refused(rules, message):
+    with pytest.raises(ConfigError, match=f"expected {message}"):
+        Rules(**rules)
+
+
+def test_large_actions_are_compared_like_small_ones():
+    assert list(keep_different([(1, 999, 3), (1, 999, 4), (1, 231, 3), (1, 999, 3)], 0.5)) == [0, 2]
 
 
 # ---- surveys ----------------------------------------------------------------------------------------------
@@ -280,18 +365,3 @@ def test_a_survey_tells_what_each_trajectory_brings():
 def test_a_level_that_is_left_again_stays_reached():
     ((_, found),) = survey(Ladder(), [bytes([0, 3, 4, 0, 3, 3])])
     assert list(found.levels) == [0, 1, 1, 1, 1, 2]
-
-
-def test_what_trajectories_share_is_played_once():
-    trunk = bytes(1000)
-    env = Ladder()
-    found = dict(survey(env, [trunk + bytes([tip]) for tip in (1, 2, 3)]))
-    assert len(found) == 3
-    assert env.steps <= 1000 + 3 * 101
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "shared"), [(b"", b"", 0), (b"", b"a", 0), (b"ab", b"abc", 2), (b"abc", b"abd", 2)]
-)
-def test_how_much_two_trajectories_share(one, other, shared):
-    assert shared_length(one, other) == shared_length(other, one) == shared

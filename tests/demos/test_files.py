@@ -5,21 +5,32 @@ import json
 
 import pytest
 
+from goexplore.cells import End
 from goexplore.demos import (
-    find_demonstration,
+    demonstration_files,
+    find_demonstrations,
+    parse_demonstration,
     read_demonstration,
     sample_names,
     verify_demonstration,
     write_demonstration,
 )
 from goexplore.envs import Location
-from goexplore.errors import DemonstrationError
+from goexplore.errors import DemonstrationError, ProblemError
 from goexplore.files import json_sha256
+from goexplore.problems import Problem, find_problem
+from tests.fields import Corridor, Field, Lock
+from tests.training.mazes import demonstrate
+
+
+def sample(name):
+    (found,) = find_demonstrations(name)
+    return found
 
 
 @pytest.fixture(scope="module")
 def key():
-    return find_demonstration("montezuma-first-key-00")
+    return sample("montezuma-first-key-00")
 
 
 @pytest.fixture
@@ -47,7 +58,7 @@ def test_a_file_takes_a_few_kilobytes_and_is_text(file):
 
 @pytest.mark.parametrize("name", sample_names())
 def test_every_sample_replays(name):
-    demonstration = find_demonstration(name)
+    demonstration = sample(name)
     assert demonstration.game_frames == 4 * len(demonstration.actions)
     if "first-key" in name:
         assert demonstration.score == demonstration.rewards[-1] == 100
@@ -55,25 +66,26 @@ def test_every_sample_replays(name):
 
 def test_one_sample_solves_three_levels_as_the_demonstrations_of_the_paper_do():
     """Section 3.1.2; the game's memory stands still at the third level, so levels are counted."""
-    demonstration = find_demonstration("montezuma-three-levels")
-    assert demonstration.end == Location(3, 1)
+    demonstration = sample("montezuma-three-levels")
+    assert demonstration.location == Location(3, 1)
+    assert demonstration.end == End.NONE
     assert 35_200 <= demonstration.score <= 51_900  # the paper's
 
 
 def test_there_are_ten_samples_of_the_first_key_and_no_two_are_alike():
-    keys = {find_demonstration(name).actions for name in sample_names() if "first-key" in name}
+    keys = {sample(name).actions for name in sample_names() if "first-key" in name}
     assert len(keys) == 10
 
 
 def test_an_unknown_name_lists_the_samples():
     with pytest.raises(DemonstrationError, match="got 'key': samples are montezuma-"):
-        find_demonstration("key")
+        find_demonstrations("key")
 
 
 @pytest.mark.parametrize("name", ["k" * 5000, "a\0b"])
 def test_a_name_that_no_file_can_have_is_unknown_too(name):
     with pytest.raises(DemonstrationError, match="samples are"):
-        find_demonstration(name)
+        find_demonstrations(name)
 
 
 @pytest.mark.parametrize("part", [0, 10, 500, -3])
@@ -96,9 +108,13 @@ def test_another_kind_of_file_is_refused(file, content):
         read_demonstration(file)
 
 
-def test_a_file_of_a_newer_version_is_refused(file):
-    file.write_text(file.read_text().replace('"version": 1,', '"version": 2,'))
-    with pytest.raises(DemonstrationError, match="expected a demonstration of version 1, got 2"):
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_file_of_another_version_is_refused_with_what_to_do(file, version):
+    file.write_text(file.read_text().replace('"version": 2,', f'"version": {version},'))
+    with pytest.raises(
+        DemonstrationError,
+        match=f"expected a demonstration of version 2, got {version} in .*: make it anew with `goexplore demos`",
+    ):
         read_demonstration(file)
 
 
@@ -129,7 +145,9 @@ def test_a_changed_checksum_is_refused(file):
         ({"rewards": [[71, 100.0], [99, 1.0]]}, "expected the fields"),
         ({"score": 5.0}, "rewards of 100 instead of 5"),
         ({"env": {"game": "ALE/MontezumaRevenge-v5", "frame_skip": 0}}, "expected the fields"),
-        ({"end": {}}, "expected the fields"),
+        ({"end": "happily"}, "expected the fields"),
+        ({"location": {}}, "expected the fields"),
+        ({"action_count": 1000}, "36 actions instead of 72"),
         ({"env": {"game": 7}}, "expected the fields"),
         ({"env": {"game": "ALE/MontezumaRevenge-v5", "episode_end": "never"}}, "expected the fields"),
     ],
@@ -162,9 +180,15 @@ def test_replay_finds_a_changed_reward(key):
         verify_demonstration(dataclasses.replace(key, rewards=rewards))
 
 
+@pytest.mark.parametrize("changes", [{"end": End.TERMINATED}, {"location": Location(0, 2)}])
+def test_replay_finds_another_end(key, changes):
+    with pytest.raises(DemonstrationError, match="got others from montezuma_revenge"):
+        verify_demonstration(dataclasses.replace(key, **changes))
+
+
 def test_a_demonstration_of_another_game_does_not_replay(key):
     other = dataclasses.replace(key, env=dataclasses.replace(key.env, game="ALE/Pitfall-v5"))
-    with pytest.raises(DemonstrationError, match="of ALE/Pitfall-v5, got 0"):
+    with pytest.raises(DemonstrationError, match="of pitfall, got 0"):
         verify_demonstration(other)
 
 
@@ -178,3 +202,86 @@ def test_another_frame_skip_does_not_replay(key):
     other = dataclasses.replace(key, env=dataclasses.replace(key.env, frame_skip=3))
     with pytest.raises(DemonstrationError, match="expected"):
         verify_demonstration(other)
+
+
+# ---- environments of a user's own -------------------------------------------------------------------------
+
+
+class Described(Field):
+    """Observes dictionaries."""
+
+    def observation(self):
+        return {"where": super().observation(), "rich": bool(self.taken)}
+
+
+@pytest.mark.parametrize(
+    ("env", "actions", "end", "score"),
+    [
+        (Field, bytes([0] * 5), End.NONE, 10),
+        (Described, bytes([0] * 5), End.NONE, 10),
+        (Lock, (950, 0, 899, 700), End.NONE, 3),
+        (Corridor, bytes([0, 1, 1, 1, 1]), End.TERMINATED, -5),
+        (Corridor, bytes(255), End.TRUNCATED, -255),
+    ],
+)
+def test_what_is_read_of_a_user_s_environment_is_what_was_written(tmp_path, env, actions, end, score):
+    written = demonstrate(actions, env)
+    file = tmp_path / "mine.demo.json"
+    write_demonstration(written, file)
+    read = read_demonstration(file, Problem(env=env))
+    assert read == written
+    assert (read.actions, read.end, read.score) == (actions, end, score)
+
+
+def test_a_file_never_imports_code_and_says_what_to_type(tmp_path):
+    file = tmp_path / "mine.demo.json"
+    write_demonstration(demonstrate(bytes([0] * 5), Field), file)
+    with pytest.raises(
+        ProblemError,
+        match=r"got tests\.fields:Field in .*mine\.demo\.json, .*: add `problem` tests\.fields:Field",
+    ):
+        parse_demonstration(file)
+    assert parse_demonstration(file, find_problem("tests.fields:Field")).score == 10
+
+
+def test_what_was_made_in_a_script_is_opened_from_there(tmp_path):
+    file = tmp_path / "mine.demo.json"
+    write_demonstration(
+        dataclasses.replace(demonstrate(bytes([0] * 5), Field), target="__main__:Field"), file
+    )
+    with pytest.raises(ProblemError, match="open it from Python, with `problem` set to the object"):
+        parse_demonstration(file)
+
+
+def test_another_problem_than_the_file_s_is_refused(tmp_path):
+    file = tmp_path / "mine.demo.json"
+    write_demonstration(demonstrate(bytes([0] * 5), Field), file)
+    with pytest.raises(
+        DemonstrationError, match=r"expected tests\.fields:Field, as the file says, got .*Lock"
+    ):
+        parse_demonstration(file, Problem(env=Lock))
+
+
+# ---- several at once --------------------------------------------------------------------------------------
+
+
+def test_a_folder_stands_for_all_files_in_it_in_the_order_of_their_names(key, tmp_path):
+    other = sample("montezuma-first-key-01")
+    for name, each in (("b", key), ("a", other), ("c", key)):
+        write_demonstration(each, tmp_path / f"{name}.demo.json")
+    (tmp_path / "notes.txt").touch()
+    assert [file.name[0] for file in demonstration_files(str(tmp_path))] == ["a", "b", "c"]
+    assert find_demonstrations(str(tmp_path)) == [other, key, key]
+
+
+def test_an_empty_folder_is_told(tmp_path):
+    with pytest.raises(DemonstrationError, match=r"got none: make them with `goexplore demos`"):
+        find_demonstrations(str(tmp_path))
+
+
+def test_found_demonstrations_are_replayed_unless_somebody_else_does(key, tmp_path):
+    tampered = dataclasses.replace(key, actions=bytes([5]) + key.actions[1:])
+    write_demonstration(tampered, tmp_path / "key.demo.json")
+    with pytest.raises(DemonstrationError):
+        find_demonstrations(str(tmp_path))
+    assert find_demonstrations(str(tmp_path), verify=False) == [tampered]

@@ -290,7 +290,8 @@ def test_a_worker_that_hangs_is_mentioned_then_replaced_and_nothing_changes(tmp_
     mentioned, replaced = heard
     assert "has not answered for" in mentioned
     assert "and is replaced after" in mentioned
-    assert "did not answer for" in replaced
+    assert replaced != mentioned
+    assert replaced.endswith("replaced")
     assert executor.replaced_workers == 1
     assert executor.crashed_tasks == 0
     assert saved(search, tmp_path / "run") == reference(tmp_path / "reference", batch_size=4)

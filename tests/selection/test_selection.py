@@ -228,7 +228,8 @@ def test_an_end_that_ranks_higher_takes_nothing_from_the_cells_at_its_spot():
 
 def test_a_count_that_there_is_not_is_refused():
     with pytest.raises(
-        ConfigError, match="one of times_chosen, times_chosen_since_new, times_seen, got 'times'"
+        ConfigError,
+        match=r"`attribute` to be .*times_chosen, times_chosen_since_new, times_seen, got 'times'",
     ):
         CountScore("times", weight=1)
 

@@ -1,35 +1,49 @@
-"""A demonstration of the two mazes, and parts of it."""
+"""Demonstrations by hand: of the two mazes, and of environments of a user's own."""
 
-from goexplore.build import build_env
-from goexplore.config import AtariConfig, EnvConfig, MazesConfig
-from goexplore.demos import Demonstration, Provenance, record
-from goexplore.training import PreprocessingConfig, DemonstrationBuffer
+from goexplore.archive import Actions
+from goexplore.demos import Demonstration, Provenance
+from goexplore.games import AtariGame
+from goexplore.games.two_mazes import TwoMazesConfig
+from goexplore.play import PreprocessingConfig
+from goexplore.problems import EnvironmentSpec, FactorySpec
+from goexplore.replay import record
+from goexplore.training import DemonstrationBuffer
 
 # Nothing, right, left, down, up: 0 to 4. Right gold after 22 training frames, left gold after 63.
 ACTIONS = bytes.fromhex(
     "0403010104040404040401010303010104040101030304040202030302020404"
     "02020303030303030202020202040404040404020203030202040402020303"
 )
-PREPROCESSING = PreprocessingConfig(width=20, height=15, stack=1)
+PREPROCESSING = PreprocessingConfig(stack=1)
+
+MONTEZUMA = AtariGame(game="montezuma_revenge")
+MONTEZUMA_WHOLE = AtariGame(game="montezuma_revenge", episode_end="game-over")
 
 
-def demonstrate(actions: bytes = ACTIONS, env: EnvConfig | None = None) -> Demonstration:
-    env = env or MazesConfig()
-    recording = record(build_env(env), actions)
-    provenance = Provenance(run="by hand", seed=0, entry=0, cell="", search_game_frames=0)
+def native(env: EnvironmentSpec) -> EnvironmentSpec:
+    return env.with_engine("native").env
+
+
+def demonstrate(actions: Actions = ACTIONS, env: EnvironmentSpec | type = TwoMazesConfig()) -> Demonstration:  # noqa: B008
+    """Return a demonstration that plays these actions, recorded on the reference."""
+    spec = env if isinstance(env, EnvironmentSpec) else FactorySpec(env)
+    made = spec.reference()()
+    recording = record(made, actions)
     return Demonstration(
-        env=env,
+        target=spec.target,
+        env=spec,
         actions=actions,
+        action_count=made.action_count,
+        frame_skip=made.frame_skip,
         rewards=recording.rewards,
+        location=recording.location,
         end=recording.end,
-        gae_lambda=recording.gae_lambda,
-        provenance=provenance,
+        digest=recording.digest,
+        provenance=Provenance(run="by hand", seed=0, entry=0, cell="", search_game_frames=0),
     )
 
 
-def buffer(*demonstrations: Demonstration, preprocessing: PreprocessingConfig = PREPROCESSING) -> DemonstrationBuffer:
-    return DemonstrationBuffer(demonstrations or [demonstrate()], preprocessing, "ale")
-
-
-MONTEZUMA = AtariConfig(game="montezuma_revenge")
-MONTEZUMA_WHOLE = AtariConfig(game="montezuma_revenge", episode_end="game-over")
+def buffer(
+    *demonstrations: Demonstration, preprocessing: PreprocessingConfig = PREPROCESSING
+) -> DemonstrationBuffer:
+    return DemonstrationBuffer(demonstrations or [demonstrate()], preprocessing)

@@ -171,10 +171,10 @@ def test_at_the_end_there_is_nothing_later():
 
 
 def test_demonstrations_are_equally_likely():
-    mask = Counter(
+    drawn_from = Counter(
         start.demonstration for start in drawn(Curriculum([10, 1000, 50], CurriculumConfig(near_start=0)))
     )
-    assert all(mask[number] == pytest.approx(4000 / 3, rel=0.1) for number in range(3))
+    assert all(drawn_from[number] == pytest.approx(4000 / 3, rel=0.1) for number in range(3))
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_nothing_to_learn_from_is_refused(lengths):
 
 @pytest.mark.parametrize(
     ("settings", "name"),
-    [({"window": 0}, "window"), ({"later_share": 1.5}, "later-share"), ({"forward_move": 0}, "forward-move")],
+    [({"window": 0}, "window"), ({"later_share": 1.5}, "later_share"), ({"forward_move": 0}, "forward_move")],
 )
 def test_settings_out_of_range_are_refused(settings, name):
-    with pytest.raises(ConfigError, match=f"expected --curriculum.{name}"):
+    with pytest.raises(ConfigError, match=f"expected `{name}`"):
         CurriculumConfig(**settings)

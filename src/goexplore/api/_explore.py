@@ -9,10 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from goexplore.api._run import Run, read_run, worker_count
+from goexplore.checks import require_env
 from goexplore.engines import EngineWish
 from goexplore.envs import Environment
 from goexplore.exploration import ExplorationConfig, StartMethod
-from goexplore.problems import Problem, find_problem, require_env
+from goexplore.problems import Problem, find_problem
 from goexplore.runs import Limits, Progress, Reporter, run_search
 from goexplore.selection import SelectionConfig
 
@@ -59,6 +60,7 @@ def explore(
         start_method: How worker processes are started; None means fork on Linux, else spawn.
 
     A new problem is tested before anything is written: see `goexplore.check_env`.
+
     """
     problem = find_problem(target)
     changes: dict[str, Any] = {"cells": cell, "selection": selection, "exploration": exploration}

@@ -119,6 +119,7 @@ def robustify(
         reporter: Shows progress; without it, only warnings are logged.
         problem: Has to be given for files of a problem from an import path.
         more: Further arguments of `goexplore.training.run_training` and `TrainingLimits`.
+
     """
     require_torch()
     from goexplore.training import TrainingDirectory, TrainingLimits, run_training, training_preset
@@ -200,8 +201,8 @@ def evaluate(
     """Play the unmodified, stochastic game by the paper's protocol (section 2.3) and return all episodes.
 
     Args:
-        source: A training's run directory, a policy's file or a sample's name; a demonstration, which is played
-            open loop; or "random:TARGET" for random play.
+        source: A training's run directory, a policy's file or a sample's name; a demonstration, which is
+        played open loop; or "random:TARGET" for random play.
         config: What is played: repetitions, sticky actions, where episodes end.
         temperature: Of a policy: logits are divided by this. Below 1, likely actions get likelier.
         engine: The emulator of an Atari game.
@@ -210,6 +211,7 @@ def evaluate(
         problem: Has to be given for files of a problem from an import path.
         progress: Called with the number of episodes that are done.
         settings: Fields of EvaluationConfig, in place of `config`: repetitions, until_score, seed ...
+
     """
     folder = None if out is None else Path(out)
     make, _ = make_player(source, temperature=temperature, problem=problem, folder=folder)

@@ -47,8 +47,13 @@ class Run(SavedRun):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the archive as a table, one row per cell (docs/format.md has the columns)."""
-        import pandas
-
+        try:
+            import pandas
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                "expected pandas for a table, got an installation without it: pip install "
+                f"'goexplore[pandas]', or read {self.checkpoint / ARCHIVE_FILE} with another library"
+            ) from error
         return pandas.read_parquet(self.checkpoint / ARCHIVE_FILE)
 
     def metrics(self) -> list[SearchMetrics]:

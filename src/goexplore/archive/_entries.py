@@ -74,7 +74,7 @@ class ExplorationResult(NamedTuple):
 
 
 class AddStatus(Enum):
-    """What the archive made of an offer."""
+    """What the archive made of a candidate."""
 
     NEW = auto()
     IMPROVED = auto()

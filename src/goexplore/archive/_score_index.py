@@ -29,27 +29,28 @@ class ScoreLength(NamedTuple):
 
 
 NEVER = ScoreLength(float("-inf"), 0)
-"""The standing of a cell that was never reached: any trajectory beats it."""
+"""Score and length of a cell that was never reached: any trajectory beats it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What changed on a scoreboard: enough to bring a copy of it up to date."""
+    """What changed in a score index: enough to bring a copy of it up to date."""
 
     digests: array[int]
     """Of added cells, in the order of their entries: two 64-bit words each."""
     scores: array[float]
     lengths: array[int]
     improved: dict[int, ScoreLength]
-    """New standings of entries that were there before."""
+    """New scores and lengths of entries that were there before."""
 
 
 class ScoreIndex:
     """The (score, length) table: entry numbers, scores and lengths by cell.
 
-    A cell in which episodes end has an end entry beside the entry that explorations start from. Cells are told apart by 128-bit digests, so that a copy in each worker costs about 40 bytes per cell,
-    whatever the cells' own size. Entries are numbered 0, 1, 2, ... in the order in which they were added, so
-    a copy that is given the same additions in the same order has the same numbers.
+    A cell in which episodes end has an end entry beside the entry that explorations start from. Cells are
+    told apart by 128-bit digests, so that a copy in each worker costs about 40 bytes per cell, whatever the
+    cells' own size. Entries are numbered 0, 1, 2, ... in the order in which they were added, so a copy that
+    is given the same additions in the same order has the same numbers.
 
     An open-addressing table of entry numbers finds a digest in O(1).
     """
@@ -77,11 +78,11 @@ class ScoreIndex:
         return self._append(*_digest(cell, ended), score_length.score, score_length.length)
 
     def improve(self, entry: int, score_length: ScoreLength) -> None:
-        """Set a better standing for an entry."""
+        """Set a better score and length for an entry."""
         self._scores[entry], self._lengths[entry] = score_length
 
     def since(self, size: int, improved: set[int]) -> Changes:
-        """Return what has changed since the board had `size` entries, given which of them got better."""
+        """Return what has changed since the index had `size` entries, given which of them got better."""
         standings = {entry: self.score_length(entry) for entry in improved if entry < size}
         return self._changes(range(size, len(self)), standings)
 

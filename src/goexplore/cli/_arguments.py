@@ -30,11 +30,12 @@ def parse(
     _flags.clear()
     _flags.update(_flags_of(kind))
     settings = {} if default is None else {"default": default}
-    return tyro.cli(kind, prog=prog, description=description, args=list(arguments), **settings)
+    chosen: Arguments = tyro.cli(kind, prog=prog, description=description, args=list(arguments), **settings)
+    return chosen
 
 
 def _flags_of(kind: Any, prefix: str = "") -> dict[str, str]:
-    """Return the flags of a dataclass, by the names of its fields; of fields within fields by their own names."""
+    """Return the flags of a dataclass by the names of its fields, those of nested ones included."""
     found: dict[str, str] = {}
     inner: dict[str, str] = {}
     hints = get_type_hints(kind, include_extras=True)

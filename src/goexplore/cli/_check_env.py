@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import tyro
 
+from goexplore.checks import check_env
 from goexplore.cli._arguments import parse
 from goexplore.engines import EngineWish
-from goexplore.problems import check_env, find_problem
+from goexplore.problems import find_problem
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goexplore.api import usable_cores, worker_count
+from goexplore.checks import require_env
 from goexplore.cli._arguments import parse, parse_count
 from goexplore.cli._explore import file_name, options_for, with_options
 from goexplore.cli._progress import log
@@ -13,7 +14,7 @@ from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, require_at_least
 from goexplore.evaluation import BY_REPLAY, OURS, by_replay, up_to, variants
 from goexplore.files import require_writable
-from goexplore.problems import Problem, find_problem, require_env
+from goexplore.problems import Problem, find_problem
 from goexplore.report import comparison_note, comparison_table, write_comparison
 from goexplore.runs import Limits, SearchMetrics, is_started, run_search
 

@@ -49,9 +49,9 @@ def run_demos(arguments: list[str]) -> int:
         )
         end = f", {each.end.name.lower()}" if each.end else ""
         print(
-            f"{demonstration_file(chosen.out, each, number)}: score {thousands(each.score)} (search score) in "
-            f"{thousands(len(each.actions))} training frames{where}{end}, from entry {each.provenance.entry} of "
-            f"{each.provenance.run}; replayed"
+            f"{demonstration_file(chosen.out, each, number)}: score {thousands(each.score)} (search score) "
+            f"in {thousands(len(each.actions))} training frames{where}{end}, from entry "
+            f"{each.provenance.entry} of {each.provenance.run}; replayed"
         )
     if chosen.minari is not None:
         folder = write_dataset(demonstrations, chosen.minari)

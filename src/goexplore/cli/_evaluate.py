@@ -50,7 +50,7 @@ class _Arguments:
     """Trainings, policies, samples, demonstrations (played open loop), or random:TARGET for random play."""
     config: Annotated[EvaluationConfig, tyro.conf.arg(name="")] = field(default_factory=EvaluationConfig)
     choose: int | None = None
-    """Of a training: test this many of its policies (the paper: 10 to 50), and report a re-test of the best."""
+    """Of a training: test this many of its policies (the paper: 10 to 50), report a re-test of the best."""
     temperature: float = 1.0
     """Of a policy: logits are divided by this. Below 1, likely actions get likelier."""
     workers: int = field(default_factory=usable_cores)

@@ -65,7 +65,7 @@ class _Arguments:
     workers: int | None = None
     """Learning processes on this machine. Default: one per core, or per GPU."""
     env_workers: int | None = None
-    """For each of them, threads with environments of the native engine, or processes with others. 1 is itself.
+    """For each of them, threads with environments of the native engine, or processes with others; 1: itself.
     Default: a thread per core that it has, where there are 8 environments for each, and no processes."""
     engine: EngineWish = "auto"
     """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""

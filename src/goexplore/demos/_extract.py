@@ -31,7 +31,7 @@ class Rules:
     cell: str | None = None
     """Only the trajectory to this entry: its number, or its cell in hexadecimal (see `goexplore cells`)."""
     highest_level: bool = False
-    """Only from the highest level of each run, which leaves out Montezuma's treasure room bug (appendix A.4)."""
+    """Only from the highest level of each run: leaves out Montezuma's treasure room bug (appendix A.4)."""
     truncation: Truncation = field(default_factory=Truncation)
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ def extract(
     games = [{**each.problem.env.settings(), "game": each.problem.env.name} for each in sources]
     if any(game != games[0] for game in games):
         raise ConfigError(
-            "expected runs of one environment with equal settings of it, got different ones: leave one kind out"
+            "expected runs of one environment with equal settings, got different ones: leave one kind out"
         )
     candidates: list[_Candidate] = []
     for source in sources:
@@ -212,6 +212,10 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
 
 
 def _wish(rules: Rules) -> str:
-    parts = ["with a positive score, or that ends its episode"] if rules.cell is None else ["of at least one training frame"]
+    parts = (
+        ["with a positive score, or that ends its episode"]
+        if rules.cell is None
+        else ["of at least one training frame"]
+    )
     parts += [f"that can be cut {text}" for text in rules.truncation.describe()]
     return " and ".join(parts)

@@ -56,10 +56,8 @@ def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
     episodes = (EpisodeBuffer(id=number, **_episode(each)) for number, each in enumerate(demonstrations))
     first = next(episodes)
     seen = first.observations
-    if seen.dtype == np.uint8:
-        space = gymnasium.spaces.Box(0, 255, seen.shape[1:], np.uint8)
-    else:
-        space = gymnasium.spaces.Box(-np.inf, np.inf, seen.shape[1:], np.float64)
+    low, high = (0, 255) if seen.dtype == np.uint8 else (-np.inf, np.inf)
+    space: gymnasium.Space[Any] = gymnasium.spaces.Box(low, high, seen.shape[1:], seen.dtype.type)
     with warnings.catch_warnings():
         # No author, no permalink: those are the user's to add.
         warnings.filterwarnings("ignore", module="minari")

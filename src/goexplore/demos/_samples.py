@@ -36,7 +36,7 @@ def demonstration_files(name: str) -> list[Path]:
     files = sorted(Path(name).glob(f"*{SUFFIX}"))
     if not files:
         raise DemonstrationError(
-            f"expected a folder with *{SUFFIX} files, got {name} without any: make them with `goexplore demos`"
+            f"expected *{SUFFIX} files in the folder {name}, got none: make them with `goexplore demos`"
         )
     return files
 

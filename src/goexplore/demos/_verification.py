@@ -34,6 +34,6 @@ def verify_demonstration(demonstration: Demonstration) -> None:
         demonstration.end,
     ):
         raise DemonstrationError(
-            f"expected the actions and observations that the demonstration was made with, got others from {name}"
-            ": an action was changed, or the simulator is another one; make it anew"
+            "expected the actions and observations that the demonstration was made with, got others from "
+            f"{name}: an action was changed, or the simulator is another one; make it anew"
         )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from goexplore import _native as native
-from goexplore.archive import Archive, plan_replays
+from goexplore.archive import Actions, Archive, plan_replays
 from goexplore.engines._choice import rom_checksum, version_for
 from goexplore.envs import AtariEnv, AtariFacts, Location, load_cartridge
 from goexplore.random import SplitMix64, stream_state
@@ -78,9 +78,9 @@ def plays(archives: Sequence[Archive], actions: bytes, seed: int) -> Iterator[Pl
             yield Play(actions=b"", tail=_RANDOM_PLAY, seed=stream_state(seed, number))
 
 
-def every_room_first(archives: Sequence[Archive]) -> list[bytes]:
-    """Return trajectories through all entries: the longest to each place, the next to each, and so on."""
-    ends: dict[Location, list[bytes]] = {}
+def every_room_first(archives: Sequence[Archive]) -> list[Actions]:
+    """Return trajectories through all entries: the longest to each room, the next to each, and so on."""
+    ends: dict[Location, list[Actions]] = {}
     for archive in archives:
         level, room = archive.values("level"), archive.values("room")
         for replay in plan_replays(archive, range(len(archive))):

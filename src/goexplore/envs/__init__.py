@@ -19,7 +19,7 @@ from goexplore.envs._native_atari import (
     load_cartridge,
     why_interpreted,
 )
-from goexplore.envs._observations import observation_bytes
+from goexplore.envs._observations import describe_observation, digest, observation_bytes
 from goexplore.envs._roms import gymnasium_id, read_rom, rom_name
 
 __all__ = [
@@ -36,6 +36,8 @@ __all__ = [
     "RoomMap",
     "Step",
     "action_numbers",
+    "describe_observation",
+    "digest",
     "explain_fault",
     "gymnasium_id",
     "load_cartridge",

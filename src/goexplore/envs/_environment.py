@@ -90,7 +90,7 @@ class Environment(ABC):
     """Whether the search's episodes end with the first life that is lost (paper appendix A.2)."""
 
     palette: Palette | None = None
-    """What the bytes of an observation mean where they are palette indices; None where they are grey levels."""
+    """What an observation's bytes mean where they are palette indices; None where they are grey levels."""
 
     has_rooms: bool = False
     """Whether `location` tells rooms apart."""

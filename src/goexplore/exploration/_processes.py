@@ -145,7 +145,7 @@ class ProcessExecutor:
                     _send(worker, [tasks[index] for index in worker.portion])
             busy = {worker.pipe: worker for worker in self._workers if worker.portion}
             for pipe in wait(list(busy), timeout=1.0):
-                worker = busy.pop(pipe)  # type: ignore[arg-type]
+                worker = busy.pop(pipe)  # type: ignore[call-overload]
                 try:
                     answer = worker.pipe.recv()
                 except (EOFError, ConnectionResetError):
@@ -168,14 +168,14 @@ class ProcessExecutor:
         limit = self._timeout * len(worker.portion)
         if silent >= limit:
             self.warn(
-                f"warning: worker process {worker.process.pid} did not answer for {silent:.0f} s and is replaced"
+                f"warning: worker process {worker.process.pid} gave no answer for {silent:.0f} s: replaced"
             )
             return True
         if silent >= min(_SECONDS_UNTIL_A_WORD, limit / 2) and not worker.mentioned:
             worker.mentioned = True
             self.warn(
-                f"warning: worker process {worker.process.pid} has not answered for {silent:.0f} s: it explores "
-                f"{len(worker.portion)} times, and is replaced after {limit:.0f} s"
+                f"warning: worker process {worker.process.pid} has not answered for {silent:.0f} s; it "
+                f"is replaced after {limit:.0f} s"
             )
         return False
 
@@ -224,8 +224,9 @@ class ProcessExecutor:
             ) from error
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise WorkerError(
-                f"expected a problem that can be pickled, for worker processes are spawned here, got {error}: "
-                "define environment and cell function at the top level of a module, or explore without workers"
+                "expected a problem that can be pickled, for worker processes are spawned here, got "
+                f"{error}: define environment and cell function at the top level of a module, or set "
+                "`workers` to 0"
             ) from error
         theirs.close()
         return _Worker(process=process, pipe=ours)
@@ -235,14 +236,14 @@ class ProcessExecutor:
         try:
             if not worker.pipe.poll(self._timeout):
                 raise WorkerError(
-                    f"expected a worker process to make its environment within {self._timeout:g} s, got none: "
-                    "test it with `goexplore check-env`"
+                    f"expected a worker process to make its environment within {self._timeout:g} s, got "
+                    "none: test it with `goexplore check-env`"
                 )
             answer = worker.pipe.recv()
         except (EOFError, ConnectionResetError) as error:
             raise WorkerError(
-                "a worker process died while it made its environment: the environment crashed it; test it with "
-                "`goexplore check-env`"
+                "a worker process died while it made its environment: the environment crashed it; test it "
+                "with `goexplore check-env`"
             ) from error
         if isinstance(answer, WorkerError):
             raise answer
@@ -250,8 +251,8 @@ class ProcessExecutor:
             self._initial_digest = answer
         if answer != self._initial_digest:
             raise EnvironmentContractError(
-                "expected the same initial state in all worker processes, got different ones: `reset` must always "
-                "lead to the same state; give it a fixed seed"
+                "expected the same initial state in all worker processes, got different ones: `reset` must "
+                "always lead to the same state; give it a fixed seed"
             )
 
     def _restart(self) -> None:

@@ -49,7 +49,7 @@ class Status:
     best_length: int = 0
     """Training frames of the best trajectory."""
     has_result: bool = False
-    """Whether the best trajectory ended its episode or has won something; else the score is that of a start."""
+    """Whether the best trajectory ended its episode or has won something."""
 
 
 StopRule: TypeAlias = Callable[[Status], bool]
@@ -131,8 +131,8 @@ class Search:
         batch = [self.archive[number] for number in self.selection.choose(self._batch_size, random)]
         if any(entry.end != End.NONE for entry in batch):
             raise EnvironmentContractError(
-                f"expected {type(self.selection).__name__} to choose entries that can be explored from, got one "
-                "where the episode has ended: leave out entries for which `archive.has_ended` is true"
+                f"expected {type(self.selection).__name__} to choose entries that can be explored from, got "
+                "one where the episode has ended: leave out entries for which `archive.has_ended` is true"
             )
         return batch
 
@@ -157,7 +157,7 @@ class Search:
             self.exploring = False
 
     def _update(self, batch: list[Entry], results: list[ExplorationResult]) -> Update:
-        """Add new cells and better trajectories to the archive (section 2.1.5), then selection and workers follow."""
+        """Add new cells and better trajectories to the archive (section 2.1.5), then update the others."""
         known = len(self.archive)
         explored = sum(found.training_frames for found in results) * self._frame_skip
         returned = sum(entry.score_length.length for entry in batch) * self._frame_skip

@@ -130,7 +130,7 @@ class AtariGame(EnvironmentSpec):
         return [f"the ROM is interpreted, which takes about twice the time: {reason}"]
 
     def make_kernel(self, cells: CellsSpec, exploration: ExplorationConfig) -> KernelFactory | None:
-        """Return what makes native kernels, where these run: for cells that they know, without end entries."""
+        """Return what makes native kernels: they run for cells that they know, without end entries."""
         settings = cells.native_settings()
         if self.engine != "native" or settings is None or exploration.ends == "keep":
             return None

@@ -72,6 +72,6 @@ def require_game(env: Environment, rom: str, cells: str) -> None:
     if not isinstance(env, AtariEnvironment) or env.rom != rom:
         found = gymnasium_id(env.rom) if isinstance(env, AtariEnvironment) else type(env).__name__
         raise ConfigError(
-            f"expected the game {gymnasium_id(rom)} for {cells} cells, got {found}: explore that one by its own "
-            "name, with downscaled cells or a cell function"
+            f"expected the game {gymnasium_id(rom)} for {cells} cells, got {found}: explore that one by its "
+            "own name, with downscaled cells or a cell function"
         )

@@ -44,6 +44,7 @@ class Preprocessor:
         self.is_image = isinstance(seen, np.ndarray) and seen.dtype == np.uint8 and seen.ndim in (2, 3)
         """Whether observations are images; else they are vectors."""
         self._colour = self.is_image and config.colour
+        self._frame: tuple[int, ...]
         if self.is_image:
             rows, columns = seen.shape[:2]
             height, width = min(config.height, rows), min(config.width, columns)

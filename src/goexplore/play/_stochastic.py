@@ -57,7 +57,7 @@ class StochasticGame:
         self.env: Environment = whole.frame_by_frame()
         self._draws = whole.frame_skip // self.env.frame_skip
         self.action_count = self.env.action_count
-        self.lives = self.env.lives()
+        self.lives: int | None = None
         self._last_action = self.env.no_op
         self._repeat_action_probability = repeat_action_probability
         self.watch: Callable[[float], None] | None = None
@@ -66,13 +66,15 @@ class StochasticGame:
     def reset(self, no_ops: int = 0) -> int:
         """Go to the real start, and do nothing for this many game frames; return how many were played.
 
-        An environment without a no-op begins at once.
+        An environment without a no-op begins at once, and so does one whose episode no-ops alone would end.
         """
         self.env.reset()
         played = 0
         if self.env.no_op is not None:
             played = no_ops // self.env.frame_skip
-            self.env.play([self.env.no_op] * played)
+            if self.env.play([self.env.no_op] * played).ended:
+                self.env.reset()
+                played = 0
         self._last_action = self.env.no_op
         self.lives = self.env.lives()
         return played * self.env.frame_skip

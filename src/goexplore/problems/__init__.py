@@ -1,7 +1,5 @@
 """Problems: environment, cells, selection and exploration as one thing; and problems by name."""
 
-from goexplore.problems._check import CheckReport, check_env, require_env
-from goexplore.problems._contract import Check
 from goexplore.problems._problem import Problem, as_problem, differences
 from goexplore.problems._registry import (
     Family,
@@ -26,8 +24,6 @@ from goexplore.problems._specs import (
 
 __all__ = [
     "CellsSpec",
-    "Check",
-    "CheckReport",
     "DefaultCells",
     "DownscaledConfig",
     "EngineBinding",
@@ -37,7 +33,6 @@ __all__ = [
     "FunctionCellsSpec",
     "Problem",
     "as_problem",
-    "check_env",
     "differences",
     "family",
     "find_again",
@@ -47,5 +42,4 @@ __all__ = [
     "path_of",
     "problem_names",
     "register",
-    "require_env",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -34,7 +34,7 @@ from goexplore.problems._specs import (
 from goexplore.selection import Selection, SelectionConfig
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, init=False)
 class Problem:
     """An environment, what its cells are, and how to choose and explore them.
 
@@ -43,24 +43,44 @@ class Problem:
     """
 
     env: EnvironmentSpec
-    """Makes environments: an environment's class, a function without arguments, or settings."""
-    cells: CellsSpec = field(default_factory=DefaultCells)
-    """What a cell is: a function of the observation, a class of cell representations, or settings. Without
-    it, cells are downscaled images, or the observation itself where it is made of whole numbers or texts."""
-    selection: SelectionConfig = field(default_factory=SelectionConfig)
-    exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
-    name: str = ""
-    """What finds it again: a preset's name, an id or an import path. By default that of the environment."""
+    cells: CellsSpec
+    selection: SelectionConfig
+    exploration: ExplorationConfig
+    name: str
+    """What finds it again: a preset's name, an id or an import path."""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.env, EnvironmentSpec):
-            object.__setattr__(self, "env", FactorySpec(self.env))
-        if self.cells is None:
-            object.__setattr__(self, "cells", DefaultCells())
-        elif not isinstance(self.cells, CellsSpec):
-            object.__setattr__(self, "cells", FunctionCellsSpec(self.cells))
-        if not self.name:
-            object.__setattr__(self, "name", self.env.target)
+    def __init__(
+        self,
+        *,
+        env: EnvironmentSpec | Callable[[], Environment],
+        cells: CellsSpec | Callable[..., Any] | None = None,
+        selection: SelectionConfig | None = None,
+        exploration: ExplorationConfig | None = None,
+        name: str = "",
+    ) -> None:
+        """Put a problem together.
+
+        Args:
+            env: An environment's class, a function without arguments that makes one, or settings.
+            cells: A function of the observation, a class of cell representations, or settings. Without it,
+                cells are downscaled images, or the observation itself where it is made of whole numbers.
+            selection: How cells are chosen.
+            exploration: How cells are explored from.
+            name: By default that of the environment.
+
+        """
+        spec = env if isinstance(env, EnvironmentSpec) else FactorySpec(env)
+        if cells is None:
+            cells = DefaultCells()
+        values = {
+            "env": spec,
+            "cells": cells if isinstance(cells, CellsSpec) else FunctionCellsSpec(cells),
+            "selection": selection or SelectionConfig(),
+            "exploration": exploration or ExplorationConfig(),
+            "name": name or spec.target,
+        }
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides what a search finds, as JSON values."""
@@ -85,8 +105,8 @@ class Problem:
             )
         except (KeyError, TypeError) as error:
             raise ConfigError(
-                f"expected the settings of a problem, got something that lacks or adds {error}: use the version "
-                "of goexplore that wrote it"
+                f"expected the settings of a problem, got something that lacks or adds {error}: use the "
+                "version of goexplore that wrote it"
             ) from error
 
     @property
@@ -149,8 +169,8 @@ def as_problem(thing: Any, name: str = "") -> Problem:
         return Problem(env=thing, name=name)
     if isinstance(thing, Environment):
         raise ProblemError(
-            f"expected an environment's class or a function that makes one, got an environment ({path_of(thing)}): "
-            "workers need environments of their own, so give the class"
+            "expected an environment's class or a function that makes one, got an environment "
+            f"({path_of(thing)}): workers need environments of their own, so give the class"
         )
     if not callable(thing):
         raise ProblemError(

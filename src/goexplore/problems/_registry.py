@@ -63,7 +63,7 @@ def _load(name: str) -> Problem | Family:
         loaded = point.load()
     except (ImportError, AttributeError) as error:
         raise ProblemError(
-            f"expected {point.value}, which a package registered as {name}, got {error}: reinstall that package"
+            f"expected {point.value}, which a package registered as {name}, got {error}: reinstall it"
         ) from error
     return loaded if isinstance(loaded, Family) else as_problem(loaded, name)
 
@@ -127,8 +127,8 @@ def _import(target: str) -> Problem:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise  # the module is there, and imports another one that is not
         raise ProblemError(
-            f"expected a module {module_name} on Python's path or in {here}, got none: check the name, or install "
-            "its package"
+            f"expected a module {module_name} on Python's path or in {here}, got none: check the name, or "
+            "install its package"
         ) from error
     found: Any = module
     for part in path.split("."):
@@ -170,7 +170,7 @@ def _find(name: str, given: Problem | None, where: str) -> Problem:
             else f"open it from Python, with `problem` set to the object that {name} was"
         )
         raise ProblemError(
-            f"expected a problem that an installed package registers, got {name} in {where}, whose code is only "
-            f"imported if you name it: {how}"
+            f"expected a problem that an installed package registers, got {name} in {where}, whose code is "
+            f"only imported if you name it: {how}"
         )
     return problem

@@ -51,8 +51,8 @@ class _Spec:
                     "without it: open it from Python, with `problem` set to the one that was explored"
                 ) from error
             raise ConfigError(
-                f"expected the settings of {type(self).__name__}, got something else ({error}): use the version "
-                "of goexplore that wrote them"
+                f"expected the settings of {type(self).__name__}, got something else ({error}): use the "
+                "version of goexplore that wrote them"
             ) from error
 
 
@@ -95,8 +95,8 @@ class EnvironmentSpec(_Spec, ABC):
         """Return the environment on an engine."""
         if wish not in ("auto", "python"):
             raise ConfigError(
-                f"expected `engine` auto for {self.name}, which is played by its own Python code, got {wish}: "
-                "only Atari games have a choice"
+                f"expected `engine` auto for {self.name}, which is played by its own Python code, got "
+                f"{wish}: only Atari games have a choice"
             )
         return EngineBinding(self, f"Python: {self.name} plays itself")
 
@@ -105,11 +105,11 @@ class EnvironmentSpec(_Spec, ABC):
         return self
 
     def distrust(self, reason: str) -> str | None:
-        """Stop the use of an engine that was seen to differ from the reference; return what to tell people."""
+        """Stop the use of an engine that differs from the reference; return what to tell people."""
         return None
 
     def make_kernel(self, cells: CellsSpec, exploration: ExplorationConfig) -> KernelFactory | None:
-        """Return what makes a kernel that explores faster than Python's with the same result, if there is one."""
+        """Return what makes a faster kernel than Python's with the same result, if there is one."""
         return None
 
     def warnings(self) -> list[str]:
@@ -166,7 +166,8 @@ class DownscaledConfig(CellsSpec):
 def path_of(thing: Any) -> str:
     """Return the import path of a class, a function or an instance, such as `my_game:Lock`."""
     if isinstance(getattr(thing, "func", None), Callable):  # type: ignore[arg-type]
-        return f"{path_of(thing.func)}(...)"  # functools.partial
+        given = [*map(repr, thing.args), *(f"{name}={value!r}" for name, value in thing.keywords.items())]
+        return f"{path_of(thing.func)}({', '.join(given)})"  # functools.partial
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     module = getattr(named, "__module__", None) or "?"
     return f"{module}:{named.__qualname__}"
@@ -186,8 +187,8 @@ class _Wrapped(_Spec):
         mine = self.settings()
         if settings != mine:
             raise ConfigError(
-                f"expected {settings.get('path', settings)}, as the file says, got {mine['path']}: name the problem "
-                "that the file was made with"
+                f"expected {settings.get('path', settings)}, as the file says, got {mine['path']}: name the "
+                "problem that the file was made with"
             )
         return self
 
@@ -202,8 +203,8 @@ class FactorySpec(_Wrapped, EnvironmentSpec):
     def __post_init__(self) -> None:
         if not callable(self.factory):
             raise ConfigError(
-                f"expected an environment's class or a function that makes one, got {self.factory!r}: workers need "
-                "environments of their own"
+                f"expected an environment's class or a function that makes one, got {self.factory!r}: "
+                "workers need environments of their own"
             )
         if not self.path:
             object.__setattr__(self, "path", path_of(self.factory))
@@ -211,7 +212,7 @@ class FactorySpec(_Wrapped, EnvironmentSpec):
     @property
     def name(self) -> str:
         """The name of the class or function."""
-        path = self.path.rpartition(":")[2].removesuffix("(...)")
+        path = self.path.partition("(")[0].rpartition(":")[2]  # without the arguments of a partial
         return path.rpartition(".")[2].strip("<>") or "environment"
 
     @property
@@ -224,7 +225,7 @@ class FactorySpec(_Wrapped, EnvironmentSpec):
         env = self.factory()
         if not isinstance(env, Environment):
             raise EnvironmentContractError(
-                f"expected a goexplore.Environment from {self.path}, got {type(env).__name__}: inherit from it"
+                f"expected a goexplore.Environment from {self.path}, got {type(env).__name__}: derive from it"
             )
         return env
 
@@ -268,8 +269,8 @@ class DefaultCells(CellsSpec):
             return DownscaledCells(width=width, height=height, palette=env.palette)
         if _has_floats(seen):
             raise ConfigError(
-                "expected a cell function for observations that are real numbers, got none: give `cell`, such as "
-                "lambda observation: tuple(round(10 * value) for value in observation)"
+                "expected a cell function for observations that are real numbers, got none: give `cell`, "
+                "such as lambda observation: tuple(round(10 * value) for value in observation)"
             )
         return FunctionCells(_itself)
 

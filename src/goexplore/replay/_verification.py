@@ -95,7 +95,9 @@ def _compare(
     if end:
         return None  # nothing is explored from there, so there is no snapshot
     if not own_snapshots:
-        return None if _same_memory(claim, cell_env) else "the game's memory differs from the saved snapshot's"
+        return (
+            None if _same_memory(claim, cell_env) else "the game's memory differs from the saved snapshot's"
+        )
     here = cell_env.snapshot()
     if here == entry.snapshot:
         return None
@@ -122,7 +124,7 @@ def _same_memory(claim: Claim, cell_env: CellEnvironment) -> bool:
 
 
 def _play_alike(cell_env: CellEnvironment, one: bytes, other: bytes) -> bool:
-    """Whether the same actions bring the same from both snapshots. The environment is where it was after it."""
+    """Whether the same actions bring the same from both snapshots; the environment is back at `one` then."""
 
     def play_on(snapshot: bytes) -> list[object]:
         cell_env.restore(snapshot)
@@ -166,7 +168,9 @@ def verify_archive(
     checked = 0
     judge = problem.reference() if on_reference else problem
     own_snapshots = judge.env.engine == problem.env.engine
-    context = get_context("fork" if sys.platform == "linux" else "spawn")  # users' code need not be importable
+    context = get_context(
+        "fork" if sys.platform == "linux" else "spawn"
+    )  # users' code need not be importable
     with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(judge, own_snapshots)) as pool:
         try:
             frame_skip = pool.submit(_frame_skip).result()

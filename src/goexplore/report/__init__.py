@@ -10,10 +10,10 @@ from goexplore.report._view import COLOURINGS, MEANING, ArchiveView, Colouring
 __all__ = [
     "COLOURINGS",
     "MEANING",
+    "ArchiveView",
     "Colouring",
     "Film",
     "LevelMap",
-    "ArchiveView",
     "Moment",
     "check_video",
     "comparison_note",

@@ -61,7 +61,7 @@ def write_report(
     games = {run.source.problem.env_target for run in runs} | {each.game for each in trainings}
     if len(games) > 1:
         raise ConfigError(
-            f"expected runs of one environment, got several ({', '.join(sorted(games))}): write a report for each"
+            f"expected runs of one environment, got {', '.join(sorted(games))}: write a report for each"
         )
     sections = _search_sections(runs, videos, progress) if runs else []
     if trainings:

@@ -102,11 +102,11 @@ def to_line(record: SearchMetrics | TrainingMetrics) -> dict[str, Any]:
 
 def from_lines(kind: type[Record], lines: Iterable[dict[str, Any]]) -> list[Record]:
     """Return the records that lines stand for; lines that are none are left out."""
-    names = {each.name for each in dataclasses.fields(kind)}
-    found = []
-    for line in lines:
-        try:
-            found.append(kind(**{name: value for name, value in line.items() if name in names}))
-        except TypeError:
-            continue
-    return found
+    fields = dataclasses.fields(kind)
+    names = {each.name for each in fields}
+    required = {each.name for each in fields if each.default is each.default_factory}  # both are missing
+    return [
+        kind(**{name: value for name, value in line.items() if name in names})
+        for line in lines
+        if line.keys() >= required
+    ]

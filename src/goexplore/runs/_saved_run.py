@@ -59,15 +59,15 @@ class SavedRun:
         if cell.isascii() and cell.isdecimal() and int(cell) < len(self.archive):
             return int(cell)
         raise ConfigError(
-            f"expected `cell` to be an entry's number below {len(self.archive)} or a cell in hexadecimal, got "
-            f"{cell!r}: see `goexplore cells`"
+            f"expected `cell` to be an entry's number below {len(self.archive)} or a cell in hexadecimal, "
+            f"got {cell!r}: see `goexplore cells`"
         )
 
     def ranked(self) -> list[int]:
         """Return all entries but the initial state, the ones to show first.
 
-        The highest score, then the shortest, results first; where there is no result, what was found last, the
-        longest first.
+        The highest score, then the shortest, results first; where there is no result, what was found last,
+        the longest first.
         """
         score = self.archive.values("score").astype(np.float64)
         length = self.archive.values("length").astype(np.int64)

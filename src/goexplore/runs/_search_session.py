@@ -11,9 +11,9 @@ from time import monotonic
 import psutil
 
 from goexplore.archive import Archive, action_bytes
-from goexplore.cells import CellRepresentation
+from goexplore.cells import CellEnvironment, CellRepresentation
 from goexplore.engines import EngineWish
-from goexplore.errors import require_at_least, require_positive
+from goexplore.errors import EnvironmentContractError, require_at_least, require_positive
 from goexplore.exploration import ProcessExecutor, Search, StartMethod, Status
 from goexplore.problems import Problem
 from goexplore.runs._interrupts import on_interrupt
@@ -132,6 +132,7 @@ def run_search(
                 reporter.log(f"warning: {warning}")
             run.set_aside(checkpoint.damaged)
             archive, status = checkpoint.archive, checkpoint.status
+            _require_initial_state(archive, cell_env)
         else:
             archive = Archive(
                 reset_seen=problem.selection.reset_seen, action_bytes=action_bytes(cell_env.action_count)
@@ -158,6 +159,22 @@ def run_search(
         stack.enter_context(contextlib.closing(session))
         session.explore(cell_env.cells)
         return Outcome(search=search, run=run, interrupted=session.interrupted)
+
+
+def _require_initial_state(archive: Archive, cell_env: CellEnvironment) -> None:
+    """Refuse to go on in an environment that does not begin as the run's did."""
+    start = archive[0]
+    cell = cell_env.reset()
+    if cell != start.cell:
+        raise EnvironmentContractError(
+            f"expected the initial state in the cell {start.cell!r}, as when the run began, got {cell!r}: "
+            "cells must be the same in every process (Python's `hash` is not), and those of the run"
+        )
+    if cell_env.snapshot() != start.snapshot:
+        raise EnvironmentContractError(
+            "expected the initial state that the run began with, got another: the environment has changed, "
+            "or its `reset` has no fixed seed"
+        )
 
 
 class _Interrupted(Exception):

@@ -60,8 +60,8 @@ class SelectionConfig:
         counted = self.chosen_weight + self.chosen_since_new_weight + self.seen_weight
         if self.rule == "weighted" and self.constant + self.epsilon2 + counted <= 0:
             raise ConfigError(
-                "expected every cell to have a chance, got a selection with `constant`, `epsilon2` and all count "
-                "weights 0: set one of them"
+                "expected every cell to have a chance, got a selection with `constant`, `epsilon2` and all "
+                "count weights 0: set one of them"
             )
 
     def build(self, cells: CellRepresentation) -> Selection:

@@ -48,7 +48,7 @@ class CountScore:
         """The defaults are the paper's."""
         if attribute not in get_args(CountedAttribute):
             raise ConfigError(
-                f"expected `attribute` to be one of {', '.join(get_args(CountedAttribute))}, got {attribute!r}"
+                f"expected `attribute` to be {', '.join(get_args(CountedAttribute))}, got {attribute!r}"
             )
         require_at_least("weight", weight, 0)
         self._attribute: CountedAttribute = attribute

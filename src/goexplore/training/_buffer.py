@@ -59,7 +59,7 @@ class DemonstrationBuffer:
         self._marks: list[list[GameState]] = []
         self._frames: list[Observation] = []
         self.loses_life: list[bool] = []
-        """Whether each demonstration loses one."""
+        """Whether each demonstration loses one before its end."""
         for number, each in enumerate(demonstrations):
             self._play(game, preprocessor, number, each.digest)
 
@@ -71,19 +71,31 @@ class DemonstrationBuffer:
     def _play(self, game: StochasticGame, preprocessor: Preprocessor, number: int, expected: str) -> None:
         """Play a demonstration, and keep what rollouts and imitation need of it."""
         digest = TrajectoryDigest(self.action_count)
-        marks, frames, lost = [], [], False
+        marks, frames, rewards, lost = [], [], [], False
+        actions = self.actions[number]
         game.reset()
-        for position, action in enumerate(self.actions[number]):
+        for position, action in enumerate(actions):
+            if action >= self.action_count:
+                break
             if position % self._mark_every == 0:
                 marks.append(game.snapshot())
             frames.append(preprocessor.frame().copy())
             played = game.step(action)
-            lost = lost or played.lost_life
+            rewards.append(played.reward)
             digest.add(action, game.env.observation())
-        if digest.text() != expected:
+            # The life with which the episode ends is not one that is lost on the way.
+            lost = lost or (played.lost_life and not (self.ends[number] and position + 1 == len(actions)))
+            if played.ended:
+                break
+        if len(rewards) < len(actions) or digest.text() != expected:
             raise DemonstrationError(
-                f"expected the actions and observations that demonstration {number} was made with, got others: it "
-                "does not replay; check it with `goexplore verify`"
+                f"expected the actions and observations that demonstration {number} was made with, got "
+                "others: it does not replay; check it with `goexplore verify`"
+            )
+        if not np.allclose(rewards, self.rewards[number]):
+            raise DemonstrationError(
+                f"expected the rewards that demonstration {number} says, got others: it does not replay; "
+                "check it with `goexplore verify`"
             )
         self._marks.append(marks)
         self._frames.append(np.stack(frames))
@@ -104,7 +116,7 @@ class DemonstrationBuffer:
         return seen
 
     def spread(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return mean and standard deviation of each number of a vector observation, over all demonstrations."""
+        """Return mean and standard deviation of vector observations over all demonstrations."""
         frames = np.concatenate(self._frames).astype(np.float64)
         mean, deviation = frames.mean(axis=0), frames.std(axis=0)
         deviation[deviation < 1e-6] = 1.0
@@ -131,5 +143,5 @@ def _require_one_kind(demonstrations: Sequence[Demonstration]) -> None:
 
 
 def _kind(demonstration: Demonstration) -> dict[str, Any]:
-    """Return what all demonstrations of a training must have in common: not what ended the search's episodes."""
+    """Return what all demonstrations of a training must have in common, whatever ended the episodes."""
     return {**demonstration.env.settings(), "game": demonstration.env.name, "episode_end": None}

@@ -112,10 +112,10 @@ def config_from_json(values: dict[str, Any]) -> RobustifyConfig:
         return RobustifyConfig(
             curriculum=CurriculumConfig(**values["curriculum"]),
             rollout=RolloutConfig(**values["rollout"]),
-            preprocessing=PreprocessingConfig(**values["eyes"]),
+            preprocessing=PreprocessingConfig(**values["preprocessing"]),
             network=network_from_json(values["network"]),
             ppo=PPOConfig(**values["ppo"]),
-            environments=values["emulators"],
+            environments=values["environments"],
             seed=values["seed"],
         )
     except (KeyError, TypeError) as error:

@@ -18,7 +18,7 @@ from goexplore.training._rollout import Rollout, RolloutConfig
 class DemonstrationEnv(gymnasium.Env[Observation, np.int64]):
     """Rollouts that begin at demonstration points; each one that ends moves the curriculum.
 
-    Environments of one process may share a library and a curriculum: then they climb together. Observations
+    Environments of one process may share a buffer and a curriculum: then they climb together. Observations
     are bytes, channels x rows x columns.
     """
 

@@ -52,7 +52,7 @@ class Policy(nn.Module):
             inputs = self._add_convolutions(layers)
         else:
             inputs = shape[0]
-            # Vectors are standardised by the demonstrations' mean and spread, which are saved with the weights.
+            # Vectors are standardised by the demonstrations' mean and deviation, saved with the weights.
             self.register_buffer("offset", torch.zeros(shape))
             self.register_buffer("scale", torch.ones(shape))
             layers += [nn.Linear(inputs, config.hidden), nn.ReLU()]

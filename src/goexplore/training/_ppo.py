@@ -219,7 +219,7 @@ class Learner:
         return ((negative_log_likelihood * better.detach() + 0.5 * better**2) * weight).sum()
 
     def _follow(self, demonstration_batch: DemonstrationBatch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return negative log-likelihoods of demonstrations' actions, the policy's value estimates, and weights."""
+        """Return negative log-likelihoods of the demonstrations' actions, value estimates, and weights."""
         memory = self._policy.empty_memory(demonstration_batch.actions.shape[1])
         logits, values = self._policy.unroll(
             self._tensor(demonstration_batch.observations),

@@ -65,14 +65,15 @@ class RolloutConfig:
 
     def ends_at_life_loss(self, buffer: DemonstrationBuffer) -> bool:
         """Return whether a rollout ends with a lost life; refuse demonstrations that lose one then."""
-        if self.episode_end is None:
-            return buffer.ends_at_life_loss
-        if self.episode_end == "life-loss" and any(buffer.loses_life):
+        chosen = self.episode_end
+        ends = buffer.ends_at_life_loss if chosen is None else chosen == "life-loss"
+        if ends and any(buffer.loses_life):
+            what = "set `episode_end` to game-over" if chosen is None else "omit `episode_end`"
             raise ConfigError(
                 "expected demonstrations that lose no life, for rollouts end there, got one (number "
-                f"{buffer.loses_life.index(True)}) that does: leave it out, or omit `episode_end`"
+                f"{buffer.loses_life.index(True)}) that does: leave it out, or {what}"
             )
-        return self.episode_end == "life-loss"
+        return ends
 
 
 class Transition(NamedTuple):
@@ -99,6 +100,7 @@ class Rollout:
         self.preprocessor = Preprocessor(self.env, buffer.preprocessing)
         self._longest = config.max_game_frames // buffer.frame_skip
         self._alive_after_loss = False
+        self._burn_in_actions: Actions = b""
         self.ending: Ending | None = None
         """Why the rollout ended; None while it goes on."""
 
@@ -145,7 +147,7 @@ class Rollout:
 
     def _clear(self) -> None:
         self._score, self._steps, self._success = 0.0, 0, False
-        self._burn_in_actions: Actions = b""
+        self._burn_in_actions = b""
         self._forced: int | None = None
         self._alive_after_loss = False
         self.ending = None
@@ -178,10 +180,10 @@ class Rollout:
             return Transition(0.0, forced=forced)
         self._score += reward
         self._steps += 1
-        if not self._success and self._has_succeeded(over or out_of_time):
+        died = lost and self._ends_at_life_loss
+        if not self._success and self._has_succeeded(over or out_of_time or died):
             self._success = True
             self._last_step = min(self._longest, self._steps + self._random_while())
-        died = lost and self._ends_at_life_loss
         # A life begins at a room's entrance: a policy that cannot play from the start is lost there.
         from_start = self._start is None or self._start.point == 0
         self._alive_after_loss = died and not over and from_start
@@ -195,7 +197,7 @@ class Rollout:
         return Transition(float(shaped), terminated=terminated, truncated=truncated)
 
     def _has_succeeded(self, ended: bool) -> bool:
-        """Whether the score is the demonstration's, and the episode over where the demonstration ends its own."""
+        """Whether the score is the demonstration's, and the episode over where the demonstration's is."""
         if self._must_end:
             return ended and self._score >= self._goal[-1] - self._config.allowed_deficit
         return bool(self._score >= self._goal[-1])

@@ -147,9 +147,9 @@ def run_training(
     A training that is resumed has its own demonstrations: name the same or none. `env_workers` are threads
     with environments of the native engine, or processes with others, 1 being this thread alone; None means as
     many threads as PyTorch has, if there are eight environments for each, and no processes. A policy is kept
-    every `keep_every` training frames, to choose from in the end; the paper has one about every three million.
-    With torchrun, every process calls this with the same arguments; the first one writes. `problem` has to be
-    given to resume a training of a problem from an import path.
+    every `keep_every` training frames, to choose from in the end; the paper has one about every three
+    million. With torchrun, every process calls this with the same arguments; the first one writes. `problem`
+    has to be given to resume a training of a problem from an import path.
     """
     require_at_least("keep_every", keep_every, 1)
     require_positive("checkpoint_minutes", checkpoint_minutes)

@@ -185,7 +185,7 @@ class ProcessVectorEnvironment:
         self._memory = shared_memory.SharedMemory(create=True, size=size)
         self.observations = np.ndarray(shape, buffer.dtype, self._memory.buf)
         self._slices = _share(len(streams), workers)
-        context = multiprocessing.get_context("fork")  # the library is there already
+        context = multiprocessing.get_context("fork")  # the buffer is there already
         self._connections: list[Connection] = []
         self._processes = []
         for part in self._slices:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from goexplore.cells import validate_step
+from goexplore.envs import digest
 from goexplore.errors import GoExploreError
-from goexplore.problems._digest import digest
-from goexplore.problems._problem import Problem
+from goexplore.problems import Problem
 
 
 class Call(IntEnum):

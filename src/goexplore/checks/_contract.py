@@ -21,11 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goexplore.cells import CellEnvironment, CellKey, validate_step
-from goexplore.envs import Environment, require_actions
-from goexplore.errors import ConfigError, EngineError, ProblemError
-from goexplore.problems._digest import describe_observation
-from goexplore.problems._problem import Problem
-from goexplore.problems._subject import (
+from goexplore.checks._subject import (
     UNSEEN,
     Call,
     Difference,
@@ -39,6 +35,9 @@ from goexplore.problems._subject import (
     name_error,
     until_end,
 )
+from goexplore.envs import Environment, describe_observation, require_actions
+from goexplore.errors import ConfigError, EngineError, ProblemError
+from goexplore.problems import Problem
 from goexplore.random import SplitMix64, stream_state
 
 CHECKS: dict[str, tuple[str, ...]] = {
@@ -407,8 +406,8 @@ class Examination:
         if self._byte_difference:
             raise Fault(
                 f"expected equal states to give equal bytes, got {self._byte_difference}: write the state's "
-                "values in a fixed order, with struct, json or numpy.tobytes (pickle writes equal objects in "
-                "more than one way)"
+                "values in a fixed order, with struct, json or numpy.tobytes; pickle writes equal objects in "
+                "more than one way, but pickle.dumps(pickle.loads(pickle.dumps(state))) mostly does not"
             )
         return "equal states give equal bytes"
 

@@ -8,17 +8,20 @@ import pytest
 
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
 from goexplore.exploration import Search, SerialExecutor
-from goexplore.presets import preset
-from goexplore.runs import RunDirectory
-from tests.worlds import make_kernel, make_selection, make_cell_env
+from goexplore.problems import find_problem
+from goexplore.runs import SearchDirectory, SearchMetrics, is_started, is_training
+from tests.fields import make_cell_env, make_kernel, make_selection
 
-CONFIG = preset("montezuma")
+PROBLEM = find_problem("montezuma")
 
 
 @pytest.fixture
 def search():
     search = Search(
-        cell_env=make_cell_env(), selection=make_selection(), executor=SerialExecutor(make_kernel), batch_size=10
+        cell_env=make_cell_env(),
+        selection=make_selection(),
+        executor=SerialExecutor(make_kernel),
+        batch_size=10,
     )
     search.run(lambda status: status.batches >= 5)
     return search
@@ -26,7 +29,7 @@ def search():
 
 @pytest.fixture
 def run(tmp_path):
-    return RunDirectory.create(tmp_path / "run", CONFIG)
+    return SearchDirectory.create(tmp_path / "run", PROBLEM)
 
 
 def save(run, search):
@@ -35,7 +38,7 @@ def save(run, search):
 
 def test_a_checkpoint_brings_back_archive_and_status(run, search):
     save(run, search)
-    checkpoint = RunDirectory.open(run.path).read_checkpoint()
+    checkpoint = SearchDirectory.open(run.path).read_checkpoint()
     assert checkpoint.status == search.status
     assert len(checkpoint.archive) == len(search.archive)
     assert checkpoint.warnings == ()
@@ -96,7 +99,7 @@ def test_a_damaged_checkpoint_that_is_set_aside_does_not_push_out_a_whole_one(ru
 def test_a_run_that_ended_before_it_had_begun_can_be_begun_again(tmp_path):
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)
     (tmp_path / "run" / ".config.part.json").write_text("{")
-    RunDirectory.create(tmp_path / "run", CONFIG)
+    SearchDirectory.create(tmp_path / "run", PROBLEM)
 
 
 def test_no_whole_checkpoint_is_an_error(run, search):
@@ -113,14 +116,14 @@ def test_an_unfinished_checkpoint_is_ignored_and_cleaned_up(run, search):
 
 
 def test_a_directory_that_exists_is_not_overwritten(run):
-    with pytest.raises(RunDirectoryError, match="--resume"):
-        RunDirectory.create(run.path, CONFIG)
+    with pytest.raises(RunDirectoryError, match="continue it with `resume`, or choose another `run_dir`"):
+        SearchDirectory.create(run.path, PROBLEM)
 
 
 def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunDirectoryError, match="Not a directory"):
-        RunDirectory.create(tmp_path / "file" / "run", CONFIG)
+        SearchDirectory.create(tmp_path / "file" / "run", PROBLEM)
 
 
 def test_a_run_is_worked_on_by_one_process_at_a_time(run):
@@ -131,30 +134,85 @@ def test_a_run_is_worked_on_by_one_process_at_a_time(run):
 
 
 def test_a_resume_with_other_settings_names_the_difference(run):
-    run.require(CONFIG)
-    with pytest.raises(ConfigError, match=r"cells\.kind is 'montezuma', not 'downscaled'"):
-        run.require(preset("montezuma-pixels"))
+    run.require(PROBLEM, 0)
+    with pytest.raises(ConfigError, match="seed is 0, not 1"):
+        run.require(PROBLEM, 1)
+    with pytest.raises(ConfigError, match=r"problem\.name is 'montezuma', not 'montezuma-pixels'"):
+        run.require(find_problem("montezuma-pixels"), 0)
 
 
-def test_a_run_of_a_newer_format_is_refused(run):
+def test_a_resume_on_another_engine_is_refused(run):
+    run.require(PROBLEM, 0, "ale")
+    with pytest.raises(ConfigError, match="expected `engine` ale, whose snapshots"):
+        run.require(PROBLEM, 0, "native")
+
+
+def test_the_config_has_what_decides_what_a_search_finds(run):
+    config = json.loads((run.path / "config.json").read_text())
+    assert config["format"] == 2
+    assert config["search"] == {"problem": PROBLEM.settings(), "seed": 0}
+    assert config["engine"] == "ale"
+    assert {"goexplore", "python"} <= config["versions"].keys()
+
+
+def change_config(run, **values):
     file = run.path / "config.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "format": 99}))
-    with pytest.raises(RunDirectoryError, match="got format 99"):
-        RunDirectory.open(run.path)
+    file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
+
+
+@pytest.mark.parametrize("number", [1, 99, None])
+def test_a_run_of_another_format_is_refused(run, number):
+    change_config(run, format=number)
+    with pytest.raises(RunDirectoryError, match=f"expected a run of format 2, got format {number}"):
+        SearchDirectory.open(run.path)
+
+
+def test_a_run_of_another_kind_is_refused(run):
+    file = run.path / "config.json"
+    config = json.loads(file.read_text())
+    config["training"] = config.pop("search")
+    file.write_text(json.dumps(config))
+    assert is_training(run.path)
+    with pytest.raises(RunDirectoryError, match="expected a run of `goexplore explore`"):
+        SearchDirectory.open(run.path)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]"])
+def test_a_damaged_config_is_one_clear_line(run, content):
+    (run.path / "config.json").write_text(content)
+    with pytest.raises(RunDirectoryError, match=r"expected .*JSON.*config\.json.*: put"):
+        SearchDirectory.open(run.path)
 
 
 def test_a_directory_without_a_run_is_refused(tmp_path):
-    with pytest.raises(RunDirectoryError, match=r"config\.json"):
-        RunDirectory.open(tmp_path)
+    assert not is_started(tmp_path)
+    assert not is_training(tmp_path)
+    with pytest.raises(RunDirectoryError, match=r"expected a run directory with a config\.json"):
+        SearchDirectory.open(tmp_path)
+
+
+def test_a_verification_is_kept_beside_the_run(run):
+    assert run.verification() is None
+    found = {"checkpoint": "000001", "checked": 5, "entries": 9, "game_frames": 1234, "mismatches": []}
+    run.write_verification(found)
+    assert run.verification() == found
+    (run.path / "verification.json").write_text("{")
+    assert run.verification() is None
 
 
 def test_metrics_after_the_checkpoint_are_dropped_and_a_cut_line_is_forgiven(run):
     for frames in (100, 200, 300):
-        run.append_metrics({"game_frames": frames})
-    with run.metrics.open("a") as file:
+        run.append_metrics({"game_frames": frames, "cells": 2})
+    with run.metrics_file.open("a") as file:
         file.write('{"game_frames": 4')
     run.rewind_metrics(200)
-    assert run.read_metrics() == [{"game_frames": 100}, {"game_frames": 200}]
+    assert run.metrics() == [SearchMetrics(game_frames=frames, cells=2) for frames in (100, 200)]
+
+
+@pytest.mark.parametrize("content", ["null\n", "[1]\n{\n", "7\n"])
+def test_lines_that_are_no_metrics_are_left_out(run, content):
+    run.metrics_file.write_text(content + '{"game_frames": 5, "of a newer version": true}\n')
+    assert run.metrics() == [SearchMetrics(game_frames=5)]
 
 
 DISK_FULL = """
@@ -162,12 +220,14 @@ import resource, sys
 from pathlib import Path
 from goexplore.errors import RunDirectoryError
 from goexplore.exploration import Search, SerialExecutor
-from goexplore.runs import RunDirectory
-from tests.test_runs import save
-from tests.worlds import make_kernel, make_selection, make_world
+from goexplore.runs import SearchDirectory
+from tests.fields import make_cell_env, make_kernel, make_selection
+from tests.runs.test_directory import save
 
-run = RunDirectory.open(Path(sys.argv[1]))
-search = Search(world=make_world(), selection=make_selection(), executor=SerialExecutor(make_kernel))
+run = SearchDirectory.open(Path(sys.argv[1]))
+search = Search(
+    cell_env=make_cell_env(), selection=make_selection(), executor=SerialExecutor(make_kernel)
+)
 search.run(lambda status: status.batches >= 5)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 try:

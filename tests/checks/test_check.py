@@ -1,6 +1,7 @@
 """`check_env` and `require_env`: a healthy problem passes, and each fault is named in one line."""
 
 import os
+import pickle
 import random
 import re
 import signal
@@ -443,8 +444,8 @@ FAULTS = {
         "the constructor .*OSError: no such file: maze.txt",
     ),
     "second instance raises": (RaisingSecondInstance, "second instance", "RuntimeError: only one emulator"),
-    "hanging constructor": (HangingConstructor, "construction", "answer from the constructor within 0.5 s"),
-    "hanging step": (HangingStep, "step", r"answer from `step` \(step \d+, action [01]\) within 0.5 s"),
+    "hanging constructor": (HangingConstructor, "construction", "answer from the constructor within 1 s"),
+    "hanging step": (HangingStep, "step", r"answer from `step` \(step \d+, action [01]\) within 1 s"),
     "abstract methods": (
         Unfinished,
         "construction",
@@ -488,7 +489,7 @@ SLOW = {"hanging constructor", "hanging step"}
 @pytest.mark.parametrize("name", FAULTS)
 def test_check_env_names_each_fault(name):
     target, check, line = FAULTS[name]
-    report = check_env(target, steps=300, timeout_seconds=0.5 if name in SLOW else 60)
+    report = check_env(target, steps=300, timeout_seconds=1 if name in SLOW else 60)
     assert not report.passed
     assert report.failures[0].name in check.split("|"), report.text()
     assert_one_line(report.failures[0].detail, line)
@@ -500,7 +501,7 @@ def test_require_env_refuses_each_fault(name):
     target, check, line = FAULTS[name]
     problem = target if isinstance(target, Problem) else Problem(env=target)
     with pytest.raises(EnvironmentContractError) as refusal:
-        require_env(problem, timeout_seconds=0.5 if name in SLOW else 60)
+        require_env(problem, timeout_seconds=1 if name in SLOW else 60)
     assert_one_line(str(refusal.value), line)
     assert any(f"(check `{each}` of " in str(refusal.value) for each in check.split("|"))
 
@@ -521,18 +522,21 @@ def test_a_healthy_problem_passes(cell):
     assert report.steps == 500
     assert report.observation == "vector of 2 numbers"
     assert report.snapshot_bytes == 3
-    assert report.steps_per_second > 10_000
-    assert 0 < report.snapshot_microseconds < 1000
-    assert 0 < report.restore_microseconds < 1000
+    assert report.steps_per_second > 1000
+    assert 0 < report.snapshot_microseconds < 10_000
+    assert 0 < report.restore_microseconds < 10_000
     assert "keeps the contract" in report.text()
     require_env(Problem(env=Corridor, cells=cell))
 
 
 def test_the_short_version_is_short():
     problem = Problem(env=Corridor)
-    start = time.perf_counter()
-    require_env(problem)
-    assert time.perf_counter() - start < 1.0  # 0.06 s on an idle machine
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        require_env(problem)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.5  # 0.06 on an idle machine
 
 
 def test_names_and_import_paths_are_welcome():
@@ -703,3 +707,34 @@ def test_an_observation_that_contains_itself_has_a_digest():
 )
 def test_observations_are_described(observation, text):
     assert describe_observation(observation) == text
+
+
+class Thing:
+    def __init__(self):
+        self.x = 1
+
+
+class Pickled(Corridor):
+    """Its attributes and those of its thing share a name, until they were pickled."""
+
+    def reset(self):
+        super().reset()
+        self.thing = Thing()
+
+    def snapshot(self):
+        return pickle.dumps(self.__dict__)
+
+    def restore(self, snapshot):
+        self.__dict__ = pickle.loads(snapshot)
+
+
+class PickledTwice(Pickled):
+    def snapshot(self):
+        return pickle.dumps(pickle.loads(super().snapshot()))
+
+
+def test_what_is_said_of_pickle_is_true():
+    report = check_env(Pickled)
+    assert [failure.name for failure in report.failures] == ["snapshot bytes"]
+    assert "pickle.dumps(pickle.loads(pickle.dumps(state)))" in report.failures[0].detail
+    assert check_env(PickledTwice).passed

@@ -18,12 +18,11 @@ from time import monotonic, sleep
 from typing import Any, TypeAlias
 
 from goexplore import errors
+from goexplore.checks._contract import CHECKS, Check, Evidence, Examination, Measured, Plan
+from goexplore.checks._subject import MARKS, Call, Marks, describe_marks, explain
 from goexplore.errors import EnvironmentContractError, require_at_least, require_positive
 from goexplore.exploration import StartMethod
-from goexplore.problems._contract import CHECKS, Check, Evidence, Examination, Measured, Plan
-from goexplore.problems._problem import Problem
-from goexplore.problems._registry import find_problem
-from goexplore.problems._subject import MARKS, Call, Marks, describe_marks, explain
+from goexplore.problems import Problem, find_problem
 
 _SHORT = Plan(steps=200, seconds=0.03, measure=False)
 """What `explore` plays before it begins: the walk is played about twelve times."""
