@@ -1,6 +1,7 @@
 """Go-Explore on an environment of your own: a maze with a key and a door, in about 60 lines.
 
 Run it with: python examples/own_environment.py
+Or in that folder, for a run to keep: goexplore explore own_environment:PROBLEM --until-score 1
 """
 
 import struct
@@ -22,9 +23,9 @@ MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
 class Maze(goexplore.Environment):
-    """Right, left, down, up. The door (D) opens with the key (k); the goal (G) is worth one point."""
+    """Right, left, down, up. The door (D) opens with the key (k); the goal (G) is worth a point and the end."""
 
-    action_count = 4
+    action_count = len(MOVES)
 
     def __init__(self) -> None:
         self.reset()
@@ -36,11 +37,13 @@ class Maze(goexplore.Environment):
     def step(self, action: int) -> goexplore.Step:
         """Move one field, unless there is a wall or a closed door."""
         x, y = self.x + MOVES[action][0], self.y + MOVES[action][1]
-        if MAZE[y][x] == "#" or (MAZE[y][x] == "D" and not self.has_key):
-            return goexplore.Step(reward=0.0, ended=False)
-        self.x, self.y = x, y
-        self.has_key = self.has_key or MAZE[y][x] == "k"
-        return goexplore.Step(reward=float(MAZE[y][x] == "G"), ended=False)
+        field = MAZE[y][x]
+        if field == "#" or (field == "D" and not self.has_key):
+            return goexplore.Step(reward=0.0)
+        self.x, self.y, self.has_key = x, y, self.has_key or field == "k"
+        if field == "G":
+            return goexplore.Step(reward=1.0, terminated=True)
+        return goexplore.Step(reward=0.0)
 
     def observation(self) -> tuple[int, int, bool]:
         """Return what a cell is made of."""
@@ -56,31 +59,20 @@ class Maze(goexplore.Environment):
 
 
 def cell(observation: tuple[int, int, bool]) -> tuple[int, int, bool]:
-    """Return the cell of an observation; here every position with and without the key is one."""
+    """Return the cell of an observation; here every field with and without the key is one."""
     return observation
 
 
-def make_cell_env() -> goexplore.CellEnvironment:
-    return goexplore.CellEnvironment(Maze(), goexplore.FunctionCells(cell))
-
-
-def make_kernel() -> goexplore.PythonKernel:
-    return goexplore.PythonKernel(make_cell_env(), goexplore.RandomRepeat(0.8), training_frames=20)
-
-
-def main() -> None:
-    search = goexplore.Search(
-        cell_env=make_cell_env(),
-        selection=goexplore.WeightedSelection([goexplore.CountScore("times_seen", weight=1.0)]),
-        executor=goexplore.SerialExecutor(make_kernel),  # or ProcessExecutor(make_kernel, workers=8)
-        batch_size=10,
-        seed=0,
-    )
-    status = search.run(lambda status: status.best_score >= 1)
-    trajectory = search.archive.trajectory(search.archive.best)
-    print(f"solved after {status.game_frames} game frames with {status.cells} cells")
-    print(f"{len(trajectory)} actions:", "".join("→←↓↑"[action] for action in trajectory))
-
+# The same for the command line, with explorations that fit a small maze: short ones, in small batches.
+PROBLEM = goexplore.Problem(
+    env=Maze,
+    cells=cell,
+    exploration=goexplore.ExplorationConfig(batch_size=10, training_frames=20, repeat_probability=0.8),
+)
 
 if __name__ == "__main__":
-    main()
+    run = goexplore.explore(Maze, cell=cell, until_score=1)
+    print(f"solved after {run.status.game_frames:,} game frames with {run.status.cells} cells")
+    print(run.best)
+    print("actions:", "".join("→←↓↑"[action] for action in run.best.actions))
+    print("replayed:", run.best.verify())

@@ -5,35 +5,25 @@ It explores for some seconds, takes the best trajectory as the demonstration, an
 """
 
 import sys
-import tempfile
 from functools import partial
-from pathlib import Path
 
 from stable_baselines3.common.vec_env import DummyVecEnv
 from stable_baselines3.ppo import PPO
 
 import goexplore
+from goexplore.play import PreprocessingConfig
 from goexplore.training import (
     Curriculum,
     CurriculumConfig,
-    DemonstrationEnv,
-    PreprocessingConfig,
     DemonstrationBuffer,
+    DemonstrationEnv,
     RolloutConfig,
 )
 
 
-def find_demonstration() -> goexplore.Demonstration:
-    with tempfile.TemporaryDirectory() as folder:
-        run = Path(folder) / "run"
-        limits = goexplore.Limits(game_frames=500_000)
-        goexplore.explore(goexplore.preset("two-mazes"), run_dir=run, limits=limits)
-        (best,) = goexplore.extract([goexplore.Source.open(run)], goexplore.Rules())
-    return best
-
-
 def main(training_frames: int = 400_000) -> Curriculum:
-    buffer = DemonstrationBuffer([find_demonstration()], PreprocessingConfig(width=20, height=15, stack=1), "ale")
+    run = goexplore.explore("two-mazes", game_frames=500_000)
+    buffer = DemonstrationBuffer(run.demos(), PreprocessingConfig(stack=1))
     curriculum = Curriculum(buffer.lengths, CurriculumConfig(window=6))
     rollout = RolloutConfig(allowed_lag=20)
     # All environments share one curriculum: they climb together.

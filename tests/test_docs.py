@@ -21,6 +21,11 @@ def test_code_in_the_docs_runs(block, tmp_path):
     subprocess.run([sys.executable, "-c", block], cwd=tmp_path, check=True, timeout=120)
 
 
+def test_the_readme_explores_an_environment_of_your_own_in_twenty_lines():
+    (block,) = (each.values[0] for each in BLOCKS if "class Lock" in each.values[0])
+    assert len(block.strip().splitlines()) <= 20
+
+
 def test_there_is_code_in_the_docs():
     assert len(BLOCKS) >= 3
 

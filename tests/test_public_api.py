@@ -40,6 +40,7 @@ PACKAGES = [
     "api",
     "archive",
     "cells",
+    "checks",
     "cli",
     "demos",
     "engines",

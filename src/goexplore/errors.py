@@ -6,7 +6,7 @@ line prints the message as one line, with its own flags in their place.
 
 
 class GoExploreError(Exception):
-    """Base of all errors that a user can cause and mend."""
+    """Base of all errors that a user can cause and fix."""
 
 
 class ConfigError(GoExploreError):

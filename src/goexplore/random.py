@@ -1,4 +1,4 @@
-"""SplitMix64, the one source of randomness of the search: small, fast, and the same in every language.
+"""SplitMix64, the one source of randomness of searches and games: small, fast, the same in every language.
 
 The k-th draw (k = 1, 2, ...) of a stream with the 64-bit state s is `mix(s + k * GAMMA)`, all modulo 2**64:
 

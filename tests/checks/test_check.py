@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from goexplore.cells import CellRepresentation, encode
-from goexplore.envs import Environment, Location, Step
+from goexplore.checks import check_env, require_env
+from goexplore.envs import Environment, Location, Step, describe_observation, digest
 from goexplore.errors import ConfigError, EnvironmentContractError, GoExploreError, ProblemError
-from goexplore.problems import Problem, check_env, require_env
-from goexplore.problems._digest import describe_observation, digest
+from goexplore.problems import Problem
 
 
 class Corridor(Environment):

@@ -14,10 +14,10 @@ import ale_py
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from goexplore.certification import Certification
 
 from goexplore import _native as native
 from goexplore._native import version
-from goexplore.certification import Certification
 from goexplore.cli._certify import run_certify
 from goexplore.cli._verify import run_verify
 from goexplore.demos import Source

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
+from goexplore.checks import check_env, require_env
 from goexplore.envs import Environment
-from goexplore.problems import check_env, require_env
 from goexplore.random import SplitMix64
 from tests.conformance.lists import ENVIRONMENTS
 

@@ -66,14 +66,15 @@ def test_every_sample_replays(name):
 
 def test_one_sample_solves_three_levels_as_the_demonstrations_of_the_paper_do():
     """Section 3.1.2; the game's memory stands still at the third level, so levels are counted."""
-    demonstration = sample("montezuma-three-levels")
+    (demonstration,) = find_demonstrations("montezuma-three-levels", verify=False)
     assert demonstration.location == Location(3, 1)
     assert demonstration.end == End.NONE
     assert 35_200 <= demonstration.score <= 51_900  # the paper's
 
 
 def test_there_are_ten_samples_of_the_first_key_and_no_two_are_alike():
-    keys = {sample(name).actions for name in sample_names() if "first-key" in name}
+    names = [name for name in sample_names() if "first-key" in name]
+    keys = {each.actions for name in names for each in find_demonstrations(name, verify=False)}
     assert len(keys) == 10
 
 
@@ -113,7 +114,7 @@ def test_a_file_of_another_version_is_refused_with_what_to_do(file, version):
     file.write_text(file.read_text().replace('"version": 2,', f'"version": {version},'))
     with pytest.raises(
         DemonstrationError,
-        match=f"expected a demonstration of version 2, got {version} in .*: make it anew with `goexplore demos`",
+        match=f"expected a demonstration of version 2, got {version} in .*: make it anew",
     ):
         read_demonstration(file)
 
@@ -147,7 +148,7 @@ def test_a_changed_checksum_is_refused(file):
         ({"env": {"game": "ALE/MontezumaRevenge-v5", "frame_skip": 0}}, "expected the fields"),
         ({"end": "happily"}, "expected the fields"),
         ({"location": {}}, "expected the fields"),
-        ({"action_count": 1000}, "36 actions instead of 72"),
+        ({"action_count": 1000}, "expected the fields"),
         ({"env": {"game": 7}}, "expected the fields"),
         ({"env": {"game": "ALE/MontezumaRevenge-v5", "episode_end": "never"}}, "expected the fields"),
     ],

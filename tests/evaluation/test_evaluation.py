@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from goexplore.config import AtariConfig, MazesConfig
 
 from goexplore.cli import main
-from goexplore.config import AtariConfig, MazesConfig
 from goexplore.demos import find_demonstration, write_demonstration
 from goexplore.envs import NativeAtariEnv
 from goexplore.errors import ConfigError, EngineError, PolicyError
@@ -25,7 +25,7 @@ from goexplore.evaluation import (
     evaluate,
     play_episodes,
 )
-from goexplore.training import About, PreprocessingConfig, NetworkConfig, load_policy, save_policy
+from goexplore.training import About, NetworkConfig, PreprocessingConfig, load_policy, save_policy
 
 from ..robustify.mazes import ACTIONS, demonstrate
 

@@ -10,9 +10,9 @@ import time
 import pandas
 import pyarrow.parquet
 import pytest
-
 from goexplore.cli._policies import find_policy
 from goexplore.config import MazesConfig
+
 from goexplore.errors import EvaluationError
 from goexplore.evaluation import (
     Candidate,

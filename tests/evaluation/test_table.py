@@ -5,9 +5,9 @@ import shutil
 import subprocess
 
 import pytest
+from goexplore.config import MazesConfig
 
 from goexplore.cli import main
-from goexplore.config import MazesConfig
 from goexplore.errors import ConfigError
 from goexplore.evaluation import EvaluationConfig, OpenLoopPlayer, RandomPlayer, evaluate, write_table
 

@@ -289,7 +289,7 @@ def test_a_worker_that_hangs_is_mentioned_then_replaced_and_nothing_changes(tmp_
     assert (tmp_path / "hanged").exists()
     mentioned, replaced = heard
     assert "has not answered for" in mentioned
-    assert "and is replaced after" in mentioned
+    assert "is replaced after" in mentioned
     assert replaced != mentioned
     assert replaced.endswith("replaced")
     assert executor.replaced_workers == 1

@@ -264,7 +264,7 @@ def make_field():
     [
         (Lock, "tests.fields:Lock", "Lock"),
         (make_field, "tests.problems.test_problem:make_field", "make_field"),
-        (partial(make_field), "tests.problems.test_problem:make_field(...)", "make_field"),
+        (partial(make_field), "tests.problems.test_problem:make_field()", "make_field"),
         (lambda: Field(), "tests.problems.test_problem:<lambda>", "lambda"),
     ],
 )

@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 
-import goexplore
 from goexplore import _native as native
+from goexplore.problems import find_problem
+from goexplore.runs import Limits, run_search
 
 ENGINE, GAME_FRAMES = ("ale", 60_000) if native.atari is None else ("native", 400_000)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-def explore(preset, folder, **settings):
-    run = folder / preset.rpartition("/")[2]
-    limits = goexplore.Limits(game_frames=settings.pop("game_frames", GAME_FRAMES))
-    goexplore.explore(goexplore.preset(preset), run_dir=run, limits=limits, **settings)
+def explore(target, folder, *, game_frames=GAME_FRAMES, **settings):
+    """Explore in this process; return the run directory."""
+    problem = find_problem(target)
+    run = folder / problem.name.rpartition("/")[2].rpartition(":")[2]
+    run_search(problem, run_dir=run, limits=Limits(game_frames=game_frames), **settings)
     return run
 
 

@@ -10,35 +10,29 @@ import sys
 import pytest
 
 from goexplore.cli import main
-from goexplore.comparison import BY_REPLAY, MEANING, OURS, by_replay, up_to, variants
-from goexplore.presets import preset
+from goexplore.evaluation import BY_REPLAY, MEANING, OURS, by_replay, up_to, variants
+from goexplore.problems import find_problem
+from goexplore.runs import SavedRun, SearchMetrics
 
 COMPARE = ["compare", "two-mazes", "--game-frames", "20K", "--seeds", "2"]
 
 
 def line(game_frames, with_replay, cells):
-    return {
-        "game_frames": game_frames,
-        "game_frames_with_replay": with_replay,
-        "cells": cells,
-        "rooms": 1,
-        "level": 0,
-        "max_score": 0.0,
-    }
+    return SearchMetrics(game_frames=game_frames, game_frames_with_replay=with_replay, cells=cells)
 
 
 def test_every_variant_is_explained():
-    assert {*variants(preset("montezuma")), BY_REPLAY} == set(MEANING)
+    assert {*variants(find_problem("montezuma")), BY_REPLAY} == set(MEANING)
 
 
 def test_variants_differ_in_what_they_say_alone():
-    base = preset("montezuma-2021")
+    base = find_problem("montezuma-2021")
     found = variants(base)
     assert found[OURS] == base
     assert found["uniform selection"].selection.rule == "uniform"
     assert found["restarts"].exploration == base.exploration
-    assert {config.cells for config in found.values()} == {base.cells}
-    assert {config.env for config in found.values()} == {base.env}
+    assert {problem.cells for problem in found.values()} == {base.cells}
+    assert {problem.env for problem in found.values()} == {base.env}
 
 
 def rows(said):
@@ -46,7 +40,7 @@ def rows(said):
 
 
 def ends(curve):
-    return [(each["game_frames"], each["cells"]) for each in curve]
+    return [(each.game_frames, each.cells) for each in curve]
 
 
 def test_what_was_found_within_the_budget_counts():
@@ -91,6 +85,23 @@ def test_the_command_compares_and_resumes(compared, capsys):
     assert cells(OURS) > cells(BY_REPLAY)
 
 
+def test_the_variants_have_the_settings_that_are_given(tmp_path, capsys):
+    short = ["--exploration.training-frames", "7", "--game-frames", "4K", "--seeds", "1"]
+    assert main(["compare", "two-mazes", *short, "--run-dir", str(tmp_path), "--workers", "0"]) == 0
+    assert "one run of each" in capsys.readouterr().out
+    chosen = {
+        path.name: SavedRun.open(path).problem.exploration.training_frames
+        for path in tmp_path.iterdir()
+        if path.is_dir()
+    }
+    assert chosen == {
+        "as-it-is-seed0": 7,
+        "uniform-selection-seed0": 7,
+        "restarts-seed0": 7,
+        "random-seed0": 65_535,
+    }
+
+
 def test_an_earlier_longer_comparison_changes_nothing(compared, tmp_path, capsys):
     """What a smaller budget finds is read from the longer run, at the same batch as if it had ended there."""
     shorter = ["compare", "two-mazes", "--game-frames", "7001", "--seeds", "2"]
@@ -128,7 +139,12 @@ def test_the_page_in_a_browser(opened, compared, width):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["nowhere"], "expected a preset"), (["two-mazes", "--seeds", "0"], "--seeds to be 1 or more")],
+    [
+        (["nowhere"], "expected a registered problem"),
+        (["--seeds", "3"], "expected TARGET first"),
+        (["two-mazes", "--seeds", "0"], "expected --seeds to be 1 or more"),
+        (["two-mazes", "--exploration.training-frames", "0"], "--exploration.training-frames to be"),
+    ],
 )
 def test_mistakes_are_told(arguments, message, tmp_path, capsys):
     assert main(["compare", *arguments, "--run-dir", str(tmp_path)]) == 2

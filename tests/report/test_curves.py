@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from goexplore.presets import preset
+from goexplore.problems import find_problem
 from goexplore.report._curves import PANELS, Group, band, draw_panel, panels
 from goexplore.report._paper import paper_search
+from goexplore.runs import SearchMetrics
 
 
 def curve(*points):
-    return [{"game_frames": frames, **dict.fromkeys(PANELS, value)} for frames, value in points]
+    return [SearchMetrics(game_frames=frames, **dict.fromkeys(PANELS, value)) for frames, value in points]
 
 
 def make_group(*curves, paper=None, rooms=True, levels=True):
@@ -75,16 +76,16 @@ def test_plots_take_their_colours_from_the_page_and_their_names_from_themselves(
     [("montezuma", 238, 11), ("montezuma-2021", 238, 11), ("montezuma-pixels", 35, 2), ("pitfall", 255, 0)],
 )
 def test_the_papers_numbers_are_found_by_game_and_cells(name, rooms, levels):
-    paper = paper_search(preset(name))
+    paper = paper_search(find_problem(name))
     assert (paper.rooms, len(paper.levels)) == (rooms, levels)
 
 
 def test_other_games_have_no_line_of_the_paper():
-    assert paper_search(preset("ALE/Freeway-v5")) is None
+    assert paper_search(find_problem("ALE/Freeway-v5")) is None
 
 
 def test_the_papers_points_are_drawn_as_far_as_our_curves_go():
-    paper = paper_search(preset("montezuma"))
+    paper = paper_search(find_problem("montezuma"))
     group = make_group(curve((100_000_000, 1)), paper=paper)
     assert group.papers_points("level") == [(58e6, 1.0), (104e6, 2.0)]
     assert group.papers_points("rooms") == []

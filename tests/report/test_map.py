@@ -3,26 +3,26 @@
 import numpy as np
 import pytest
 
-from goexplore.build import build_env
-from goexplore.demos import Source
-from goexplore.envs import Location, facts
-from goexplore.presets import preset
+from goexplore.envs import Location
+from goexplore.games import facts
+from goexplore.problems import find_problem
 from goexplore.report import COLOURINGS, ArchiveView, draw_levels, draw_poster, has_map
 from goexplore.report._gallery import draw_tree, gallery
 from goexplore.report._map import _scale
+from goexplore.runs import SavedRun
 
 
 def look(run):
-    source = Source.open(run)
-    return ArchiveView(source.archive, source.config, source.engine)
+    saved = SavedRun.open(run)
+    return ArchiveView(saved.archive, saved.problem)
 
 
 def test_every_room_of_a_map_has_one_place():
     for game in ("montezuma_revenge", "pitfall"):
-        rooms = [room for row in facts(game).room_rows for room in row]
+        rooms = [room for row in facts(game).room_map.rows for room in row]
         assert sorted(rooms) == list(range(len(rooms)))
-    assert [len(row) for row in facts("montezuma_revenge").room_rows] == [3, 5, 7, 9]
-    assert sum(len(row) for row in facts("pitfall").room_rows) == 255
+    assert [len(row) for row in facts("montezuma_revenge").room_map.rows] == [3, 5, 7, 9]
+    assert sum(len(row) for row in facts("pitfall").room_map.rows) == 255
 
 
 def test_every_byte_of_pitfall_is_a_room_of_its_own():
@@ -30,7 +30,7 @@ def test_every_byte_of_pitfall_is_a_room_of_its_own():
 
 
 def test_pitfall_begins_in_room_0_whatever_the_cells():
-    env = build_env(preset("pitfall").env)
+    env = find_problem("pitfall").env()
     env.reset()
     env.step(0)
     assert env.location() == Location(0, 0)

@@ -1,6 +1,5 @@
 """The report in a real browser."""
 
-import dataclasses
 import json
 import re
 import shutil
@@ -8,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-import goexplore
 from goexplore.errors import GoExploreError
 from goexplore.report import write_report
+from goexplore.runs import SavedRun, SearchDirectory
 from tests.report.conftest import ENGINE, explore
 
 
 @pytest.fixture(scope="module")
 def page(montezuma, tmp_path_factory):
-    goexplore.RunDirectory.open(montezuma).write_verification(
+    SearchDirectory.open(montezuma).write_verification(
         {"checkpoint": "000001", "checked": 5, "entries": 9, "game_frames": 1234, "mismatches": []}
     )
     file = tmp_path_factory.mktemp("page") / "report.html"
@@ -124,8 +123,7 @@ def test_the_page_says_what_was_run(page, montezuma):
 
 def test_runs_that_differ_by_their_seed_share_a_line_with_a_band(montezuma, tmp_path):
     other = tmp_path / "other <b>run"
-    config = dataclasses.replace(goexplore.preset("montezuma-2021"), seed=5)
-    goexplore.explore(config, run_dir=other, limits=goexplore.Limits(game_frames=60_000), engine=ENGINE)
+    explore("montezuma-2021", tmp_path, game_frames=60_000, engine=ENGINE, seed=5).rename(other)
     write_report([montezuma, other], tmp_path / "report.html", videos=0)
     text = (tmp_path / "report.html").read_text()
     assert "montezuma-2021, 2 runs" in text
@@ -148,7 +146,7 @@ def test_the_same_run_twice_is_refused(montezuma, tmp_path):
 
 
 def test_runs_of_different_games_are_refused(montezuma, pitfall, tmp_path):
-    with pytest.raises(GoExploreError, match="expected runs of one game"):
+    with pytest.raises(GoExploreError, match="expected runs of one environment"):
         write_report([montezuma, pitfall], tmp_path / "report.html")
 
 
@@ -157,7 +155,7 @@ def test_a_run_without_metrics_shows_its_checkpoint(montezuma, content, tmp_path
     run = Path(shutil.copytree(montezuma, tmp_path / "run"))
     (run / "metrics.jsonl").write_text(content)
     write_report([run], tmp_path / "report.html", videos=0)
-    cells = len(goexplore.Source.open(run).archive)
+    cells = len(SavedRun.open(run).archive)
     assert f"<b>{cells:,}</b>cells" in (tmp_path / "report.html").read_text()
 
 
@@ -191,12 +189,8 @@ def test_a_page_about_a_hundred_thousand_cells_takes_seconds_and_a_few_megabytes
     """Cells as fine as single pixels, in the time that the machine takes for a known piece of work."""
     from time import perf_counter
 
-    config = goexplore.preset("pitfall-pixels-fine")
-    run = tmp_path / "run"
-    goexplore.explore(
-        config, run_dir=run, limits=goexplore.Limits(game_frames=14_000_000), engine=ENGINE, workers=2
-    )
-    cells = len(goexplore.Source.open(run).archive)
+    run = explore("pitfall-pixels-fine", tmp_path, game_frames=14_000_000, engine=ENGINE, workers=2)
+    cells = len(SavedRun.open(run).archive)
     began = perf_counter()
     write_report([run], tmp_path / "report.html")
     seconds, size = perf_counter() - began, (tmp_path / "report.html").stat().st_size

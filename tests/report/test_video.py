@@ -6,8 +6,7 @@ import pytest
 from PIL import Image
 
 from goexplore import _native as native
-from goexplore.build import build_env
-from goexplore.demos import find_demonstration
+from goexplore.demos import find_demonstrations
 from goexplore.envs import NativeAtariEnv
 from goexplore.errors import ConfigError, EngineError
 from goexplore.report import Moment, play_moments, show, write_video
@@ -15,7 +14,8 @@ from goexplore.report import Moment, play_moments, show, write_video
 
 @pytest.fixture(scope="module")
 def key():
-    return find_demonstration("montezuma-first-key-00")
+    (demonstration,) = find_demonstrations("montezuma-first-key-00")
+    return demonstration
 
 
 def test_a_trajectory_is_played_game_frame_by_game_frame(key):
@@ -23,7 +23,7 @@ def test_a_trajectory_is_played_game_frame_by_game_frame(key):
     assert len(moments) == 1 + key.game_frames
     assert [moment.training_frame for moment in moments[:6]] == [0, 1, 1, 1, 1, 2]
     assert (moments[-1].score, moments[-2].score) == (100, 0)
-    env = build_env(key.env)
+    env = key.env()
     env.reset()
     for position, action in enumerate(key.actions, start=1):
         env.step(action)
@@ -38,11 +38,9 @@ def test_faster_shows_fewer_frames_and_always_the_last(key):
 @pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 @pytest.mark.parametrize("name", ["montezuma-first-key-00", "pitfall-three-rooms-right"])
 def test_both_engines_show_the_same(name):
-    demonstration = find_demonstration(name)
-    pairs = zip(
-        *(play_moments(demonstration.env, demonstration.actions, engine) for engine in ("ale", "native")),
-        strict=True,
-    )
+    (demonstration,) = find_demonstrations(name)
+    envs = [demonstration.env.with_engine(engine).env for engine in ("ale", "native")]
+    pairs = zip(*(play_moments(env, demonstration.actions) for env in envs), strict=True)
     next(pairs)  # the emulator has drawn nothing yet
     for one, other in pairs:
         assert one[1:] == other[1:]
@@ -51,7 +49,7 @@ def test_both_engines_show_the_same(name):
 
 def test_a_picture_is_four_to_three_with_whole_lines():
     picture = np.random.default_rng(0).integers(256, size=(210, 160, 3), dtype=np.uint8)
-    shown = show(Moment(picture, 0.0, 0), scale=2)
+    shown = show(Moment(picture, 0.0, 0, pixel_aspect=1.75), scale=2)
     assert shown.shape == (420, 560, 3)
     assert shown.shape[1] / shown.shape[0] == pytest.approx(4 / 3)
     assert np.array_equal(shown[::2], shown[1::2])
@@ -60,7 +58,7 @@ def test_a_picture_is_four_to_three_with_whole_lines():
 
 def test_score_and_frame_are_written_below_the_picture():
     picture = np.zeros((210, 160, 3), np.uint8)
-    one, other = (show(Moment(picture, score, 7), overlay=True) for score in (0.0, 100.0))
+    one, other = (show(Moment(picture, score, 7, pixel_aspect=1.75), overlay=True) for score in (0.0, 100.0))
     assert one.shape == (468, 560, 3)
     assert np.array_equal(one[:420], other[:420])
     assert not np.array_equal(one[420:], other[420:])
@@ -133,8 +131,9 @@ class Stopping(NativeAtariEnv):
 
 @pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 def test_where_the_native_engine_stops_ale_py_goes_on(key, monkeypatch):
-    monkeypatch.setattr("goexplore.build.NativeAtariEnv", Stopping)
-    ours = list(play_moments(key.env, key.actions[:5], "native"))
-    theirs = list(play_moments(key.env, key.actions[:5], "ale"))
+    monkeypatch.setattr("goexplore.games._atari.NativeAtariEnv", Stopping)
+    ours, theirs = (
+        list(play_moments(key.env.with_engine(engine).env, key.actions[:5])) for engine in ("native", "ale")
+    )
     assert len(ours) == len(theirs) == 21
     assert all((one.picture == other.picture).all() for one, other in zip(ours, theirs, strict=True))

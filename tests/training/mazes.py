@@ -1,7 +1,9 @@
 """Demonstrations by hand: of the two mazes, and of environments of a user's own."""
 
+from functools import cache
+
 from goexplore.archive import Actions
-from goexplore.demos import Demonstration, Provenance
+from goexplore.demos import Demonstration, Provenance, find_demonstrations
 from goexplore.games import AtariGame
 from goexplore.games.two_mazes import TwoMazesConfig
 from goexplore.play import PreprocessingConfig
@@ -47,3 +49,15 @@ def buffer(
     *demonstrations: Demonstration, preprocessing: PreprocessingConfig = PREPROCESSING
 ) -> DemonstrationBuffer:
     return DemonstrationBuffer(demonstrations or [demonstrate()], preprocessing)
+
+
+def first_key() -> Demonstration:
+    """Return the way to the first key of Montezuma's Revenge."""
+    (demonstration,) = find_demonstrations("montezuma-first-key-00", verify=False)
+    return demonstration
+
+
+@cache
+def key_after_a_fall() -> Demonstration:
+    """Return the same in the second life: right, off the ledge, and a pause until the old way works again."""
+    return demonstrate(bytes([3] * 15 + [0] * 104) + first_key().actions, MONTEZUMA_WHOLE)

@@ -9,12 +9,12 @@ import torch
 from goexplore.errors import ConfigError, TrainingError
 from goexplore.random import SplitMix64
 from goexplore.training import NetworkConfig, Policy, PPOConfig, RolloutConfig
+from goexplore.training._group import ProcessGroup
+from goexplore.training._ppo import Experience, Learner, estimate_advantages
 from goexplore.training._random_streams import RandomStreams
 from goexplore.training._sampler import DemonstrationBatch, DemonstrationSampler
-from goexplore.training._ppo import Experience, Learner, estimate_advantages
-from goexplore.training._group import ProcessGroup
-
-from .mazes import ACTIONS, buffer
+from tests.fields import Lock
+from tests.training.mazes import ACTIONS, buffer, demonstrate
 
 SHAPE = (1, 15, 20)
 TINY = NetworkConfig(channels=(), hidden=16)
@@ -27,7 +27,12 @@ def make_policy(config=TINY):
 
 
 def make_learner(policy, **settings):
-    return Learner(policy, PPOConfig(**{"minibatches": 1, "epochs": 1, **settings}), ProcessGroup(), RandomStreams(0, 0, 0))
+    return Learner(
+        policy,
+        PPOConfig(**{"minibatches": 1, "epochs": 1, **settings}),
+        ProcessGroup(),
+        RandomStreams(0, 0, 0),
+    )
 
 
 def experience(steps=4, environments=3, *, hidden=0, **changes):
@@ -48,7 +53,7 @@ def experience(steps=4, environments=3, *, hidden=0, **changes):
     return dataclasses.replace(made, **changes)
 
 
-def no_lesson():
+def nobody():
     raise AssertionError("nobody asked for imitation")
 
 
@@ -94,7 +99,7 @@ class TestMemory:
             torch.testing.assert_close(value, values[step])
 
     def test_what_was_seen_before_changes_what_is_done(self):
-        """Earlier code lost the lead-in silently."""
+        """Earlier code lost the burn-in silently."""
         policy = make_policy(RECURRENT)
         now = torch.randint(0, 255, (1, 1, *SHAPE), dtype=torch.uint8)
         before = torch.randint(0, 255, (5, 1, *SHAPE), dtype=torch.uint8)
@@ -115,13 +120,13 @@ class TestLearning:
         one.over[:] = True
         one.rewards[one.actions == 2] = 1.0
         learner = make_learner(policy, imitation=0.0, epochs=20, learning_rate=1e-2)
-        learner.update(one, no_lesson)
+        learner.update(one, nobody)
         logits, _, _ = policy(torch.from_numpy(one.observations[0]), policy.empty_memory(4))
         assert (logits.argmax(-1) == 2).all()
 
     @pytest.mark.parametrize("config", [TINY, RECURRENT])
     def test_steps_that_do_not_count_change_nothing(self, config):
-        """A lead-in fills the memory; its actions, rewards and estimates are nobody's business."""
+        """A burn-in fills the memory; its actions, rewards and estimates are nobody's business."""
         learnt = []
         for rubbish in (0.0, 50.0):
             policy = make_policy(config)
@@ -131,7 +136,7 @@ class TestLearning:
             one.rewards[:3] += rubbish
             one.log_probabilities[:3] -= rubbish
             one.actions[:3] = int(rubbish) % 5
-            make_learner(policy, imitation=0.0).update(one, no_lesson)
+            make_learner(policy, imitation=0.0).update(one, nobody)
             learnt.append(weights(policy))
         torch.testing.assert_close(learnt[0], learnt[1], rtol=1e-4, atol=1e-6)
 
@@ -140,8 +145,8 @@ class TestLearning:
         before = weights(policy)
         one = experience()
         one.rewards[0, 0] = np.nan
-        with pytest.raises(TrainingError, match="learning-rate"):
-            make_learner(policy, imitation=0.0).update(one, no_lesson)
+        with pytest.raises(TrainingError, match="`learning_rate`"):
+            make_learner(policy, imitation=0.0).update(one, nobody)
         assert torch.equal(weights(policy), before), "a bad step is not taken"
 
     def test_the_paper_s_network_fits_its_screens(self):
@@ -152,13 +157,57 @@ class TestLearning:
         )
         assert (logits.shape, values.shape, memory.shape) == ((2, 18), (2,), (2, 800))
 
-    def test_screens_too_small_for_the_convolutions_are_refused(self):
-        with pytest.raises(ConfigError, match="20 x 15 pixels"):
-            Policy(NetworkConfig(), shape=SHAPE, actions=5)
+    def test_convolutions_that_an_image_is_too_small_for_are_left_out(self):
+        """Of 15 rows, the first convolution leaves two: too few for the second."""
+        policy = Policy(NetworkConfig(channels=(16, 32, 64)), shape=SHAPE, actions=5)
+        assert [each.out_channels for each in policy.features if hasattr(each, "out_channels")] == [16]
+        tiny = Policy(NetworkConfig(channels=(16, 32)), shape=(2, 5, 5), actions=5)
+        assert tiny.hidden[0].in_features == 2 * 5 * 5
+        logits, _, _ = tiny(torch.zeros(3, 2, 5, 5, dtype=torch.uint8), tiny.empty_memory(3))
+        assert logits.shape == (3, 5)
+
+    def test_networks_without_units_are_refused(self):
+        with pytest.raises(ConfigError, match="`channels` and `hidden` of 1 or more"):
+            NetworkConfig(hidden=0)
+
+
+class TestVectors:
+    def test_two_layers_take_the_place_of_convolutions(self):
+        policy = Policy(NetworkConfig(channels=(16, 32), hidden=7), shape=(3,), actions=2)
+        shapes = {name: tuple(each.shape) for name, each in policy.named_parameters()}
+        assert shapes["features.0.weight"] == (7, 3)
+        assert shapes["hidden.0.weight"] == (7, 7)
+        logits, values, _ = policy(torch.zeros(4, 3), policy.empty_memory(4))
+        assert (logits.shape, values.shape) == ((4, 2), (4,))
+
+    def test_they_are_standardised_by_what_the_demonstrations_show(self):
+        """Whatever the units: a metre and a millimetre are the same to the network."""
+        metres, millimetres = (Policy(TINY, shape=(2,), actions=2) for _ in range(2))
+        millimetres.load_state_dict(metres.state_dict())
+        mean, deviation = np.array([5.0, 0.0], np.float32), np.array([2.0, 1.0], np.float32)
+        metres.standardise(mean, deviation)
+        millimetres.standardise(1000 * mean, 1000 * deviation)
+        seen = torch.tensor([[7.0, 3.0], [5.0, 0.0]])
+        torch.testing.assert_close(metres.encode(seen), millimetres.encode(1000 * seen))
+
+    def test_mean_and_deviation_are_no_parameters_but_are_saved(self):
+        policy = Policy(TINY, shape=(2,), actions=2)
+        policy.standardise(np.array([5.0, 0.0], np.float32), np.array([2.0, 4.0], np.float32))
+        saved = policy.state_dict()
+        assert saved["offset"].tolist() == [5.0, 0.0]
+        assert saved["scale"].tolist() == [0.5, 0.25]
+        assert not {"offset", "scale"} & {name for name, _ in policy.named_parameters()}
+
+    def test_a_recurrent_policy_sees_them_too(self):
+        policy = Policy(RECURRENT, shape=(2,), actions=2)
+        logits, _ = policy.unroll(
+            torch.zeros(5, 3, 2), policy.empty_memory(3), torch.zeros(5, 3, dtype=torch.bool)
+        )
+        assert logits.shape == (5, 3, 2)
 
 
 class TestImitation:
-    def demonstration_batch(self, action=3, returns=1.0):
+    def batch(self, action=3, returns=1.0):
         shape = (1, 8)
         return DemonstrationBatch(
             observations=np.random.default_rng(0).integers(0, 255, (*shape, *SHAPE), dtype=np.uint8),
@@ -168,33 +217,33 @@ class TestImitation:
             mask=np.ones(shape, np.bool_),
         )
 
-    def likely(self, policy, demonstration_batch):
-        logits, _, _ = policy(torch.from_numpy(demonstration_batch.observations[0]), policy.empty_memory(8))
+    def likely(self, policy, batch):
+        logits, _, _ = policy(torch.from_numpy(batch.observations[0]), policy.empty_memory(8))
         return logits.softmax(-1)[:, 3].mean().item()
 
     def test_a_demonstration_that_does_better_is_followed(self):
-        policy, demonstration_batch = make_policy(), self.demonstration_batch()
-        before = self.likely(policy, demonstration_batch)
+        policy, batch = make_policy(), self.batch()
+        before = self.likely(policy, batch)
         for _ in range(30):
-            make_learner(policy, imitation=1.0, learning_rate=1e-2).update(experience(), lambda: demonstration_batch)
-        assert self.likely(policy, demonstration_batch) > before + 0.2
+            make_learner(policy, imitation=1.0, learning_rate=1e-2).update(experience(), lambda: batch)
+        assert self.likely(policy, batch) > before + 0.2
 
     def test_one_that_does_worse_than_expected_is_not(self):
         policy = make_policy()
         learner = make_learner(policy)
-        assert learner._imitation(self.demonstration_batch(returns=-10.0)).item() == 0.0
+        assert learner._imitation(self.batch(returns=-10.0)).item() == 0.0
 
     def test_cloning_follows_it_whatever_it_won(self):
-        policy, demonstration_batch = make_policy(), self.demonstration_batch(returns=-10.0)
+        policy, batch = make_policy(), self.batch(returns=-10.0)
         learner = make_learner(policy, learning_rate=1e-2)
-        losses = [learner.clone(demonstration_batch) for _ in range(30)]
+        losses = [learner.clone(batch) for _ in range(30)]
         assert losses[-1] < 0.2 * losses[0]
 
 
-class TestLessons:
+class TestSampler:
     def test_returns_are_discounted(self):
-        lessons = DemonstrationSampler(buffer(), RolloutConfig(), discount=0.5)
-        drawn = lessons.draw(SplitMix64(0), [60], count=50)
+        sampler = DemonstrationSampler(buffer(), RolloutConfig(), discount=0.5)
+        drawn = sampler.draw(SplitMix64(0), [60], count=50)
         points = {
             (int(action), round(float(worth), 4))
             for action, worth in zip(drawn.actions[0], drawn.returns[0], strict=True)
@@ -202,17 +251,19 @@ class TestLessons:
         assert points == {(ACTIONS[60], 0.25), (ACTIONS[61], 0.5), (ACTIONS[62], 1.0)}
 
     def test_it_draws_from_the_earliest_point_on(self):
-        lessons = DemonstrationSampler(buffer(), RolloutConfig(), discount=1.0)
-        early = lessons.draw(SplitMix64(0), [0], count=200)
-        late = lessons.draw(SplitMix64(0), [30], count=200)
+        sampler = DemonstrationSampler(buffer(), RolloutConfig(), discount=1.0)
+        early = sampler.draw(SplitMix64(0), [0], count=200)
+        late = sampler.draw(SplitMix64(0), [30], count=200)
         assert set(early.returns[0].tolist()) == {1.0, 2.0}
         assert set(late.returns[0].tolist()) == {1.0}
 
-    def test_stretches_have_a_lead_in_that_does_not_count(self):
-        books = buffer()
-        drawn = DemonstrationSampler(books, RolloutConfig(), 0.9).draw(SplitMix64(0), [62], count=1, length=3, burn_in=4)
+    def test_stretches_have_a_burn_in_that_does_not_count(self):
+        demonstrated = buffer()
+        drawn = DemonstrationSampler(demonstrated, RolloutConfig(), 0.9).draw(
+            SplitMix64(0), [62], count=1, length=3, burn_in=4
+        )
         assert drawn.mask[:, 0].tolist() == [False] * 4 + [True, False, False]
-        np.testing.assert_array_equal(drawn.observations[0, 0], books.observation(0, 58))
+        np.testing.assert_array_equal(drawn.observations[0, 0], demonstrated.observation(0, 58))
 
     def test_stretches_that_reach_back_beyond_the_beginning_forget_there(self):
         drawn = DemonstrationSampler(buffer(), RolloutConfig(), 0.9).draw(
@@ -220,3 +271,11 @@ class TestLessons:
         )
         assert drawn.episode_start.any(0).sum() > 3
         assert drawn.mask[3].all()
+
+    def test_actions_above_255_are_drawn_as_they_are(self):
+        drawn = DemonstrationSampler(buffer(demonstrate((950, 0, 899), Lock)), RolloutConfig(), 1.0).draw(
+            SplitMix64(0), [0], count=30
+        )
+        found = set(zip(drawn.actions[0].tolist(), drawn.returns[0].tolist(), strict=True))
+        assert found == {(950, 2.0), (0, 1.0), (899, 1.0)}
+        assert drawn.observations.dtype == np.float32

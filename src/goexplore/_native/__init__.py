@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class AtariModule(Protocol):
-    """What _atari.pyi declares: modules have no types of their own that could be optional."""
+    """The optional compiled module `_atari`, for type checkers; _atari.pyi declares the same."""
 
     VERSION: str
     GAMES: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Names for what was compiled and how it plays: a module is of the sources here, a certificate of one engine.
+"""Checksums: of the sources that a module was compiled from, and of what plays a game, for certificates.
 
 setup.py runs this file by itself and compiles the first two names in.
 """

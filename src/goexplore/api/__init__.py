@@ -1,4 +1,4 @@
-"""The front door: every problem through both phases, in a few calls that answer the next question."""
+"""The public functions: explore, open_run, robustify and evaluate, and the objects that they return."""
 
 from goexplore.api._cores import usable_cores
 from goexplore.api._explore import explore

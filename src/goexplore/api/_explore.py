@@ -1,14 +1,14 @@
-"""The front door of Phase 1: any problem into a run."""
+"""`goexplore.explore`: Phase 1 on any problem."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from goexplore.api._run import Run, read_run, worker_count
+from goexplore.api._temporary import TemporaryFolder
 from goexplore.checks import require_env
 from goexplore.engines import EngineWish
 from goexplore.envs import Environment
@@ -72,8 +72,8 @@ def explore(
     )
     if not resume:
         require_env(problem.with_engine(engine)[0], start_method=start_method)
-    temporary = TemporaryDirectory(prefix="goexplore-") if run_dir is None else None
-    path = Path(temporary.name) / "run" if temporary else Path(str(run_dir))
+    temporary = TemporaryFolder() if run_dir is None else None
+    path = temporary.path / "run" if temporary else Path(str(run_dir))
     outcome = run_search(
         problem,
         run_dir=path,

@@ -1,4 +1,4 @@
-"""The front door of Phase 2: demonstrations into a policy, and how well it plays."""
+"""`goexplore.robustify` and `goexplore.evaluate`: Phase 2 on any demonstrations."""
 
 from __future__ import annotations
 

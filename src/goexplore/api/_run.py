@@ -1,14 +1,14 @@
-"""A search that can be asked the next question: its best trajectory, its table, its report."""
+"""The result of a search: its best trajectory, table, demonstrations and report; verify and resume."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from goexplore.api._cores import usable_cores
+from goexplore.api._temporary import TemporaryFolder
 from goexplore.archive import ARCHIVE_FILE, Actions, Entry
 from goexplore.cells import End
 from goexplore.demos import SUFFIX, Demonstration, Rules, Truncation, extract, write_demonstration
@@ -31,7 +31,7 @@ class Run(SavedRun):
 
     interrupted: bool = False
     """Whether the session that returned this was interrupted."""
-    temporary: TemporaryDirectory[str] | None = field(default=None, repr=False)
+    temporary: TemporaryFolder | None = field(default=None, repr=False)
     """Holds the run directory where none was named: it is removed together with this object."""
 
     @property

@@ -1,4 +1,8 @@
-"""The archive: entries, the tree of segments that holds their trajectories, and their storage."""
+"""The archive: entries, the tree of segments that holds their trajectories, and their storage.
+
+An *end entry* is an entry for a state in which an episode ended. It counts for the best score and can become
+a demonstration, and nothing is explored from it.
+"""
 
 from goexplore.archive._archive import VALUES, Archive, Update
 from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult

@@ -87,7 +87,7 @@ class ScoreIndex:
         return self._changes(range(size, len(self)), standings)
 
     def pieces(self) -> Iterator[Changes]:
-        """Return all there is, a small piece at a time: one of 30 MB would stay in the allocator's hands."""
+        """Yield the whole index in small pieces, so that no large allocation stays reserved."""
         for start in range(0, len(self), _PIECE_SIZE):
             yield self._changes(range(start, min(start + _PIECE_SIZE, len(self))), {})
 

@@ -31,7 +31,7 @@ class End(IntEnum):
 
 
 Ends: TypeAlias = Literal["keep", "drop"]
-"""Whether the state in which an episode ends is kept as an end entry, or dropped as a death is."""
+"""Whether the state in which an episode ends is kept as an end entry, or dropped, as the paper does with deaths."""
 
 
 class CellStep(NamedTuple):
@@ -95,7 +95,7 @@ class CellEnvironment:
         reward, terminated, truncated = step
         if not math.isfinite(reward):
             raise EnvironmentContractError(
-                f"expected finite rewards, got {reward} after action {action}: mend `step`"
+                f"expected finite rewards, got {reward} after action {action}: fix `step`"
             )
         if not (terminated or truncated):
             return CellStep(float(reward), self._require_key(self.cells.update(self.env.observation())))
@@ -109,7 +109,7 @@ class CellEnvironment:
         return self.cells.location() or self.env.location()
 
     def initial_digest(self) -> bytes:
-        """Return a digest of the initial state and its cell: the same in all processes, or nothing is."""
+        """Return a digest of the initial state and its cell: it must be the same in all processes."""
         cell = self.reset()
         return blake2b(cell + self._state(), digest_size=16).digest()
 

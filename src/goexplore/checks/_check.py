@@ -255,7 +255,7 @@ class _Child:
                 what = signal.Signals(-code).name
         return _ChildError(
             f"expected the process to outlive {describe_marks(self.marks)}, got its end ({what}): the "
-            "environment crashes its process; mend that"
+            "environment crashes its process; fix that"
         )
 
 

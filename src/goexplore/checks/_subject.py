@@ -123,7 +123,7 @@ class Subject:
         validate_step(step)
         reward, terminated, truncated = step
         if not math.isfinite(reward):
-            raise Fault(f"expected finite rewards, got {reward} after action {action}: mend `step`")
+            raise Fault(f"expected finite rewards, got {reward} after action {action}: fix `step`")
         self._ended = bool(terminated or truncated)
         return Moment(float(reward), bool(terminated), bool(truncated), self.see() if look else UNSEEN)
 
@@ -211,4 +211,4 @@ def explain(error: Exception, call: Call) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     frame = next((each for each in reversed(frames) if not each.filename.startswith(ours)), frames[-1])
     where = f"{Path(frame.filename).name}, line {frame.lineno}"
-    return f"expected {call.text} to raise nothing, got {name_error(error)} ({where}): mend it"
+    return f"expected {call.text} to raise nothing, got {name_error(error)} ({where}): fix it"

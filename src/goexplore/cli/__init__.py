@@ -34,7 +34,7 @@ Your own environment: goexplore explore my_game:Lock, where my_game.py has the c
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code; errors that a user can mend are one line."""
+    """Run one command and return its exit code; errors that a user can fix are one line."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_HELP, end="")

@@ -1,4 +1,4 @@
-"""Runs as a command takes them."""
+"""Opens the run directories that are named on the command line."""
 
 from __future__ import annotations
 

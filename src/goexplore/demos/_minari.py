@@ -16,6 +16,7 @@ from goexplore.cells import End
 from goexplore.demos._demonstration import Demonstration
 from goexplore.envs import Environment
 from goexplore.errors import DemonstrationError
+from goexplore.play import as_vector
 
 
 def check_name(name: str) -> None:
@@ -43,9 +44,9 @@ def check_name(name: str) -> None:
 def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
     """Write a dataset to where Minari keeps them, and return its folder.
 
-    Observations are whole pictures where the environment has any, else what `observation` returns as numbers:
-    one more than actions, without stacking or loss. A demonstration that does not end its episode is
-    truncated there: the game would go on. Provenance is in the metadata.
+    Observations are whole pictures where the environment has any, else what `observation` returns as numbers,
+    tuples and dictionaries as vectors: one more than actions, without stacking or loss. A demonstration that
+    does not end its episode is truncated there: the game would go on. Provenance is in the metadata.
     """
     check_name(name)
     import gymnasium
@@ -90,7 +91,10 @@ def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
 
 def _observe(env: Environment) -> NDArray[Any]:
     picture = env.picture()
-    return picture.copy() if picture is not None else np.asarray(env.observation(), np.float64)
+    if picture is not None:
+        return picture.copy()
+    seen = env.observation()
+    return seen.astype(np.float64) if isinstance(seen, np.ndarray) else as_vector(seen, np.float64)
 
 
 def _episode(demonstration: Demonstration) -> dict[str, Any]:

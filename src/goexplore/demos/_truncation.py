@@ -1,4 +1,4 @@
-"""Where to end a trajectory (paper sections 3.1 and 3.2)."""
+"""Where a demonstration ends: at a level, a length, a score, or after the last reward (paper 3.1, 3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's argument made visible: what a search finds beside simpler ones, with equal game frames."""
+"""A search and its baselines: simpler searches with an equal budget of game frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who plays: a policy, a demonstration's actions whatever happens, or chance."""
+"""Players: a policy, a demonstration played open loop, or uniformly random actions."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class PolicyPlayer(Player):
 
 
 class OpenLoopPlayer(Player):
-    """A demonstration's actions, whatever happens: what Phase 2 is there to improve upon."""
+    """A demonstration's actions, open loop, whatever happens: what Phase 2 has to improve on."""
 
     def __init__(self, demonstration: Demonstration) -> None:
         self.env, self._actions = demonstration.env, demonstration.actions
@@ -113,7 +113,7 @@ class OpenLoopPlayer(Player):
 
 
 class RandomPlayer(Player):
-    """Any action, each as likely as the others."""
+    """Uniformly random actions."""
 
     def __init__(self, env: EnvironmentSpec) -> None:
         self.env = env

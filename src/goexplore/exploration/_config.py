@@ -20,8 +20,8 @@ class ExplorationConfig:
     repeat_probability: float = 0.95
     """Probability of repeating the last action at each training frame."""
     ends: Ends = "keep"
-    """Whether an episode's end is kept as an entry of its own, which counts for the best score and is never
-    explored from, or dropped with its reward, as the paper does with deaths (section 2.1.4)."""
+    """Whether the state in which an episode ends is kept as an end entry, which counts for the best score and
+    is never explored from, or dropped with its reward, as the paper does with deaths (section 2.1.4)."""
 
     def __post_init__(self) -> None:
         require_at_least("batch_size", self.batch_size, 1)

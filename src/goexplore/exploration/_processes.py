@@ -120,7 +120,7 @@ class ProcessExecutor:
             _send(worker, changes)
 
     def run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
-        """Run explorations on all workers and return their results in the order of the tasks."""
+        """Run tasks on all workers and replace workers that die or hang; results are in the tasks' order."""
         if self._interrupted:
             self._restart()  # workers may still be busy with, and remember, a batch that was dropped
         self._interrupted = True

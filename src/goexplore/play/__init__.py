@@ -1,6 +1,6 @@
 """Play: the stochastic game, and what a policy observes of it. Training and evaluation share both."""
 
-from goexplore.play._preprocessing import Observation, PreprocessingConfig, Preprocessor
+from goexplore.play._preprocessing import Observation, PreprocessingConfig, Preprocessor, as_vector
 from goexplore.play._stochastic import (
     MAX_NO_OPS,
     REPEAT_ACTION_PROBABILITY,
@@ -18,4 +18,5 @@ __all__ = [
     "PreprocessingConfig",
     "Preprocessor",
     "StochasticGame",
+    "as_vector",
 ]

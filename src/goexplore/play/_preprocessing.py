@@ -1,4 +1,4 @@
-"""What a policy observes: the last few images, shrunken by averaging over areas, or vectors of numbers."""
+"""What a policy observes: the last few images, downscaled by averaging over areas, or vectors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Preprocessor:
                 width=width, height=height, levels=255, palette=None if self._colour else env.palette
             )
         else:
-            self._frame = (len(_vector(seen)),)
+            self._frame = (len(as_vector(seen)),)
         self.shape = (self._stack * self._frame[0], *self._frame[1:])
         """Of an observation: all channels of all images, rows, columns; or the length of the vector."""
         self.dtype = np.dtype(np.uint8 if self.is_image else np.float32)
@@ -72,7 +72,7 @@ class Preprocessor:
     def frame(self) -> Observation:
         """Return the present observation alone."""
         if not self.is_image:
-            return _vector(self._env.observation())
+            return as_vector(self._env.observation())
         if not self._colour:
             return np.frombuffer(self._shrink.update(self._env.observation()), np.uint8).reshape(self._frame)
         picture = self._env.picture()
@@ -82,15 +82,15 @@ class Preprocessor:
         return np.frombuffer(b"".join(planes), np.uint8).reshape(self._frame)
 
 
-def _vector(observation: Any) -> NDArray[np.float32]:
+def as_vector(observation: Any, kind: type[np.floating[Any]] = np.float32) -> NDArray[Any]:
     """Return an observation as a vector: numbers, tuples and dictionaries of them, arrays of any shape."""
     if isinstance(observation, dict):
         observation = [observation[key] for key in sorted(observation)]
     if isinstance(observation, tuple | list):
-        parts = [_vector(each) for each in observation]
-        return np.concatenate(parts) if parts else np.zeros(0, np.float32)
+        parts = [as_vector(each, kind) for each in observation]
+        return np.concatenate(parts) if parts else np.zeros(0, kind)
     try:
-        vector: NDArray[np.float32] = np.asarray(observation, np.float32).reshape(-1)
+        vector: NDArray[Any] = np.asarray(observation, kind).reshape(-1)
     except (TypeError, ValueError) as error:
         raise ConfigError(
             "expected an observation that a policy can see, an image or numbers, got "

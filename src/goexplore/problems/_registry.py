@@ -1,7 +1,7 @@
 """Problems by name: presets that packages bring, ids of a family of environments, import paths.
 
-Nothing is imported because a file says so: a name in a file is looked up among what installed packages
-registered; an import path has to be named by the user again.
+A file never makes us import code: a name that was read from a file is only looked up among the problems that
+installed packages registered. An import path is imported only if the user names it (again).
 """
 
 from __future__ import annotations

@@ -87,8 +87,7 @@ def _training_sections(
         ("trainings", "Trainings", training_section(trainings)),
     ]
     if videos and find_spec("torch") is not None:
-        progress("letting policies play")
-        sections.append(("policy-videos", "Policies at play", policy_videos_section(trainings)))
+        sections.append(("policy-videos", "Policies at play", policy_videos_section(trainings, progress)))
     sections.append(("training-settings", "Settings of the trainings", settings_section(trainings)))
     return sections
 
@@ -112,8 +111,7 @@ def _search_sections(runs: Sequence[Run], videos: int, progress: Callable[[str],
         sections.append(("cells", f"Cells of {best.name}", gallery_section(view)))
         sections.append(("tree", f"Trajectories of {best.name}", tree_section(view)))
     if videos:
-        progress("rendering videos")
-        sections.append(("videos", "Best trajectories", videos_section(runs, videos)))
+        sections.append(("videos", "Best trajectories", videos_section(runs, videos, progress)))
     sections.append(("verification", "Verification", verification_section(runs)))
     sections.append(("settings", "Settings, versions, commands", settings_section(runs)))
     return sections

@@ -254,12 +254,15 @@ def _over_trainings(trainings: Sequence[TrainedRun]) -> str:
     return f"<ul>{''.join(lines)}</ul>" if lines else ""
 
 
-def policy_videos_section(trainings: Sequence[TrainedRun]) -> str:
+def policy_videos_section(
+    trainings: Sequence[TrainedRun], progress: Callable[[str], None] = lambda line: None
+) -> str:
     """Return a video of each training's newest policy."""
     from goexplore.training import TrainingDirectory
 
     figures = []
     for training in trainings:
+        progress(f"rendering a video of the policy of {training.name}")
         file = TrainingDirectory(training.path).policy()
         temperature = training.results[0].settings["temperature"] if training.results else 1.0
         player = PolicyPlayer(file, temperature=temperature, problem=training.problem)

@@ -233,12 +233,15 @@ def tree_section(view: ArchiveView) -> str:
     return f'<div class="scroll tree" tabindex="0" role="group">{draw_tree(view.archive)}</div>'
 
 
-def videos_section(runs: Sequence[Run], count: int) -> str:
+def videos_section(
+    runs: Sequence[Run], count: int, progress: Callable[[str], None] = lambda line: None
+) -> str:
     """Return videos of the best trajectories; say so where there is nothing to see yet."""
     figures = []
     for run, entry, actions in islice(_different(runs), count):
         env = run.source.problem.env.with_engine("auto").env
         score = run.source.archive[entry].score
+        progress(f"rendering video {len(figures) + 1} of {count}: {len(actions):,} training frames")
         speed = _VIDEO_SPEED * math.ceil(len(actions) / _VIDEO_PICTURES)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "video.mp4"

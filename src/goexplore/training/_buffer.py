@@ -102,7 +102,7 @@ class DemonstrationBuffer:
         self.loses_life.append(lost)
 
     def mark_before(self, number: int, point: int) -> tuple[int, GameState]:
-        """Return a training frame before a point, or 0, and the state there.
+        """Return the last kept state before a point, or at 0, with its training frame.
 
         Not the point itself: a restored emulator shows its last screen until it is stepped.
         """

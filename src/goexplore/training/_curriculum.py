@@ -106,7 +106,7 @@ class Curriculum:
 
     @property
     def success_rates(self) -> list[float | None]:
-        """Of the rollouts from each window by which it was last decided whether to move; None before that."""
+        """Success rates per demonstration, of the rollouts that the last decision to move was based on."""
         return [each.rate for each in self._progress]
 
     @property
@@ -127,7 +127,7 @@ class Curriculum:
         return Start(number, earliest + random.index(each.maximum - earliest + 1))
 
     def update(self, results: Sequence[Result], steps: int) -> list[int]:
-        """Take in rollouts that ended and training frames played; return which demonstrations moved.
+        """Move starting points by the rollouts that ended; return which demonstrations moved.
 
         Once enough of both came in, a maximum starting point moves back to the earliest point of its window
         from which, together with all later ones, the success rate reaches the threshold; where no point has

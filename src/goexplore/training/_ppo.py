@@ -1,4 +1,4 @@
-"""Proximal policy optimisation (Schulman et al., 2017), with steps that are not to be learnt from."""
+"""Proximal policy optimisation (Schulman et al., 2017), with a mask for steps that are not learnt from."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Losses:
 
 
 class Learner:
-    """Changes a policy so that what turned out better than expected becomes more likely."""
+    """Updates a policy with PPO, and with self-imitation of demonstrations."""
 
     def __init__(
         self, policy: Policy, config: PPOConfig, group: ProcessGroup, random_streams: RandomStreams

@@ -72,7 +72,7 @@ def start_environments(
     workers: int | None,
     cores: int,
 ) -> VectorEnvironment:
-    """Start an emulator per stream, the state of its random generator. Workers change nothing but the time.
+    """Start an environment per stream, the state of its random generator; workers affect only the speed.
 
     The native engine plays without the interpreter's lock, so its workers are threads, of which the calling
     one is the first; others need processes. Where `workers` is None, the native engine has a thread for each

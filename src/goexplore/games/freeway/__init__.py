@@ -1,4 +1,4 @@
-"""Freeway: the native engine plays it."""
+"""Freeway: its certificate for the native engine; nothing else is known of it."""
 
 from goexplore.engines import Certificate
 

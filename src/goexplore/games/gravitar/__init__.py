@@ -1,4 +1,4 @@
-"""Gravitar: the native engine plays it."""
+"""Gravitar: its certificate for the native engine; nothing else is known of it."""
 
 from goexplore.engines import Certificate
 

@@ -1,4 +1,4 @@
-"""Private Eye: the native engine plays it."""
+"""Private Eye: its certificate for the native engine; nothing else is known of it."""
 
 from goexplore.engines import Certificate
 

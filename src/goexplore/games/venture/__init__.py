@@ -1,4 +1,4 @@
-"""Venture: the native engine plays it."""
+"""Venture: its certificate for the native engine; nothing else is known of it."""
 
 from goexplore.engines import Certificate
 

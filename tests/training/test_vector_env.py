@@ -7,14 +7,20 @@ import time
 import numpy as np
 import pytest
 
-from goexplore.demos import find_demonstration
+from goexplore.demos import find_demonstrations
 from goexplore.envs import NativeAtariEnv
 from goexplore.errors import WorkerError
+from goexplore.play import PreprocessingConfig
 from goexplore.random import SplitMix64
-from goexplore.training import PreprocessingConfig, DemonstrationBuffer, RolloutConfig, Start
-from goexplore.training._vector_env import NativeVectorEnvironment, ProcessVectorEnvironment, SerialVectorEnvironment, start_environments
-
-from .mazes import ACTIONS, buffer
+from goexplore.training import DemonstrationBuffer, RolloutConfig, Start
+from goexplore.training._vector_env import (
+    NativeVectorEnvironment,
+    ProcessVectorEnvironment,
+    SerialVectorEnvironment,
+    start_environments,
+)
+from tests.fields import Field, Lock
+from tests.training.mazes import ACTIONS, buffer, demonstrate
 
 STREAMS = [11, 12, 13, 14, 15]
 CONFIG = RolloutConfig(after_success="go-on", burn_in=2, max_game_frames=60)
@@ -48,11 +54,22 @@ def history(vector_env, points, actions, steps=150):
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_worker_processes_change_nothing(workers):
-    books = buffer()
-    alone = history(SerialVectorEnvironment(books, CONFIG, STREAMS), **MAZES)
+    demonstrated = buffer()
+    alone = history(SerialVectorEnvironment(demonstrated, CONFIG, STREAMS), **MAZES)
     assert any(step[5] for step in alone)
     assert any(step[6] for step in alone)
-    assert history(ProcessVectorEnvironment(books, CONFIG, STREAMS, workers=workers), **MAZES) == alone
+    assert history(ProcessVectorEnvironment(demonstrated, CONFIG, STREAMS, workers=workers), **MAZES) == alone
+
+
+@pytest.mark.parametrize(("env", "actions"), [(Field, bytes([0] * 5)), (Lock, (950, 850, 899, 700))])
+def test_nor_do_they_for_vectors_and_many_actions(env, actions):
+    """Vectors are numbers of 32 bits in the memory that processes share."""
+    demonstrated = buffer(demonstrate(actions, env))
+    settings = {"points": len(actions), "actions": env.action_count}
+    alone = history(SerialVectorEnvironment(demonstrated, CONFIG, STREAMS), **settings)
+    workers = ProcessVectorEnvironment(demonstrated, CONFIG, STREAMS, workers=2)
+    assert workers.observations.dtype == np.float32
+    assert history(workers, **settings) == alone
 
 
 def test_a_rollout_that_ends_is_followed_by_the_next():
@@ -68,7 +85,7 @@ def test_a_worker_that_is_killed_is_told():
     vector_env = ProcessVectorEnvironment(buffer(), CONFIG, STREAMS, workers=2)
     vector_env.begin([Start(0, 5)] * 5)
     os.kill(vector_env._processes[1].pid, signal.SIGKILL)
-    with pytest.raises(WorkerError, match="--resume"):
+    with pytest.raises(WorkerError, match="`resume`"):
         vector_env.step(np.zeros(5, np.int64), [Start(0, 5)] * 5)
     vector_env.close()
 
@@ -84,7 +101,10 @@ def test_workers_go_when_the_vector_is_closed():
 
 
 def montezuma(engine):
-    return DemonstrationBuffer([find_demonstration("montezuma-first-key-00")], PreprocessingConfig(), engine)
+    demonstrations = find_demonstrations("montezuma-first-key-00", verify=False)
+    return DemonstrationBuffer(
+        demonstrations, PreprocessingConfig(), demonstrations[0].env.with_engine(engine).env
+    )
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -103,7 +123,7 @@ def test_threads_change_nothing(workers):
     assert seen["threads"] == seen["one by one"] == seen["one by one, ale-py"]
 
 
-def test_where_the_engine_cannot_go_on_only_that_rollout_is_cut(monkeypatch):
+def test_where_the_engine_cannot_go_on_only_that_rollout_is_truncated(monkeypatch):
     vector_env = NativeVectorEnvironment(montezuma("native"), RolloutConfig(), STREAMS, workers=2)
     vector_env.begin([Start(0, 20)] * 5)
     play_each = NativeAtariEnv.play_each
@@ -139,9 +159,33 @@ def test_an_error_in_a_thread_is_raised():
     ],
 )
 def test_workers_are_threads_for_the_native_engine_and_processes_for_others(engine, workers, kind, threads):
-    books = montezuma(engine) if engine == "native" else buffer()
-    vector_env = start_environments(books, RolloutConfig(), range(24), workers=workers, cores=4)
+    demonstrated = montezuma(engine) if engine == "native" else buffer()
+    vector_env = start_environments(demonstrated, RolloutConfig(), range(24), workers=workers, cores=4)
     assert type(vector_env) is kind
     if threads:
         assert 1 + len(vector_env._threads) == threads
+    vector_env.close()
+
+
+class Bomb(Field):
+    """Goes off at the second step downwards."""
+
+    downwards = 0
+
+    def step(self, action):
+        self.downwards += action == 2
+        if self.downwards == 2:
+            raise RuntimeError("bang")
+        return super().step(action)
+
+
+def test_an_environment_that_fails_in_a_worker_is_told_with_its_words():
+    demonstrated = buffer(demonstrate(bytes([0] * 5), Bomb))
+    config = RolloutConfig(repeat_action_probability=0.0)
+    vector_env = ProcessVectorEnvironment(demonstrated, config, STREAMS, workers=2)
+    starts, down = [Start(0, 0)] * 5, np.full(5, 2)
+    vector_env.begin(starts)
+    vector_env.step(down, starts)
+    with pytest.raises(WorkerError, match="bang"):
+        vector_env.step(down, starts)
     vector_env.close()
