@@ -23,7 +23,7 @@ MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
 class Maze(goexplore.Environment):
-    """Right, left, down, up. The door (D) opens with the key (k); the goal (G) is worth a point and the end."""
+    """Right, left, down, up. The key (k) opens the door (D); the goal (G) is worth a point and the end."""
 
     action_count = len(MOVES)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from goexplore.config import AtariConfig, MazesConfig
 
+from goexplore.api import find_policy
 from goexplore.cli import main
-from goexplore.demos import find_demonstration, write_demonstration
+from goexplore.demos import write_demonstration
 from goexplore.envs import NativeAtariEnv
-from goexplore.errors import ConfigError, EngineError, PolicyError
+from goexplore.errors import ConfigError, EngineError, PolicyError, ProblemError
 from goexplore.evaluation import (
     Episode,
     EpisodeInPlay,
@@ -25,22 +25,38 @@ from goexplore.evaluation import (
     evaluate,
     play_episodes,
 )
-from goexplore.training import About, NetworkConfig, PreprocessingConfig, load_policy, save_policy
-
-from ..robustify.mazes import ACTIONS, demonstrate
+from goexplore.games import AtariGame
+from goexplore.games.two_mazes import TwoMazesConfig
+from goexplore.play import PreprocessingConfig
+from goexplore.problems import FactorySpec, Problem
+from goexplore.random import SplitMix64
+from goexplore.training import About, NetworkConfig, load_policy, save_policy
+from tests.fields import Corridor, Field, Lock
+from tests.training.mazes import ACTIONS, MONTEZUMA, demonstrate, first_key, native
 
 ONCE = EvaluationConfig(repetitions=1)
+
+
+def untrained(env, file, *, shape, **changes):
+    """Write a policy that has learnt nothing, and return its file."""
+    about = About(
+        target=env.target,
+        env=env,
+        preprocessing=PreprocessingConfig(stack=1),
+        shape=shape,
+        network=NetworkConfig(channels=(), hidden=16),
+        actions=env().action_count,
+    )
+    about = dataclasses.replace(about, **changes)
+    save_policy(about.build(), about, file)
+    return file
 
 
 @pytest.fixture
 def policy(tmp_path):
     """A policy of the two mazes that has learnt nothing."""
     torch.manual_seed(0)
-    preprocessing, network = PreprocessingConfig(width=20, height=15, stack=1), NetworkConfig(channels=(), hidden=16)
-    about = About(env=MazesConfig(), preprocessing=preprocessing, network=network, actions=5)
-    file = tmp_path / "policy.safetensors"
-    save_policy(about.build(), about, file)
-    return file
+    return untrained(TwoMazesConfig(), tmp_path / "policy.safetensors", shape=(1, 15, 20))
 
 
 class Scripted(Player):
@@ -50,7 +66,7 @@ class Scripted(Player):
         self.env, self._actions = env, actions
 
     def identity(self):
-        return {"script": self._actions.hex()}
+        return {"script": list(self._actions)}
 
     def begin(self, episodes):
         self._step = -1
@@ -98,30 +114,28 @@ def test_the_score_is_the_mean_of_the_means():
 
 def test_an_episode_ends_at_the_cap():
     config = EvaluationConfig(repetitions=1, max_game_frames=100)
-    episodes = play_episodes(Scripted(MazesConfig(), b""), config, "ale", 0, range(31))
+    episodes = play_episodes(Scripted(TwoMazesConfig(), b""), config, 0, range(31))
     assert all(each.truncated and each.game_frames == 100 for each in episodes)
 
 
 def test_or_when_the_game_is_over():
     config = EvaluationConfig(repetitions=1, max_game_frames=None)
-    episodes = play_episodes(Scripted(MazesConfig(), b""), config, "ale", 0, range(31))
+    episodes = play_episodes(Scripted(TwoMazesConfig(), b""), config, 0, range(31))
     assert not any(each.truncated for each in episodes)
     assert {each.game_frames for each in episodes} == {400}
 
 
 def test_or_at_a_score():
     config = EvaluationConfig(repetitions=1, until_score=100.0, repeat_action_probability=0.0)
-    episodes = play_episodes(blind(), config, "ale", 0, range(31))
+    episodes = play_episodes(blind(), config, 0, range(31))
     assert {each.score for each in episodes} == {100.0}
     assert {each.game_frames - each.no_ops for each in episodes} == {22}
 
 
 def test_lives_and_rooms_are_counted():
     """Right, off the ledge of Montezuma's Revenge, again and again."""
-    player = Scripted(AtariConfig(game="montezuma_revenge"), bytes([3]) * 2000)
-    episodes = play_episodes(
-        player, EvaluationConfig(repetitions=1, max_game_frames=6000), "native", 0, range(31)
-    )
+    player = Scripted(native(MONTEZUMA), bytes([3]) * 2000)
+    episodes = play_episodes(player, EvaluationConfig(repetitions=1, max_game_frames=6000), 0, range(31))
     assert all(each.lives_lost == 6 for each in episodes), "five to spare, and the last one"
     assert all(each.score == each.first_life_score == 0 for each in episodes)
     assert {(each.level, each.rooms) for each in episodes} == {(0, 1)}
@@ -129,11 +143,11 @@ def test_lives_and_rooms_are_counted():
 
 def test_what_was_won_after_a_death_is_not_of_the_first_life():
     """Follow the demonstration of the first key, in the first life or after a fall off the ledge."""
-    key = find_demonstration("montezuma-first-key-00")
+    key = first_key()
     config = EvaluationConfig(repetitions=1, repeat_action_probability=0.0)
 
     def play(actions):
-        episode = EpisodeInPlay(Scripted(key.env, actions), config, "native", no_ops=0, repetition=0)
+        episode = EpisodeInPlay(Scripted(native(key.env), actions), config, no_ops=0, repetition=0)
         for action in actions:
             episode.step(action)
         return episode.record()
@@ -151,21 +165,20 @@ def test_what_was_won_after_a_death_is_not_of_the_first_life():
 def test_where_the_native_engine_cannot_go_on_ale_py_does(monkeypatch):
     """After nine minutes of doing nothing, Montezuma's Revenge has a frame that does not end in time."""
     config = EvaluationConfig(repetitions=1, max_game_frames=60)
-    player = Scripted(AtariConfig(game="montezuma_revenge"), bytes([3, 4, 3]))
-    expected = play_episodes(player, config, "ale", 0, range(3))
+    expected = play_episodes(Scripted(MONTEZUMA, bytes([3, 4, 3])), config, 0, range(3))
 
     def refuse(self, actions):
         raise EngineError("a frame without an end")
 
     monkeypatch.setattr(NativeAtariEnv, "play", refuse)
-    assert play_episodes(player, config, "native", 0, range(3)) == expected
+    assert play_episodes(Scripted(native(MONTEZUMA), bytes([3, 4, 3])), config, 0, range(3)) == expected
 
 
 def test_a_score_counter_that_rolls_over_costs_a_policy_nothing():
     """The counter stands at 999,950, in digits of four bits, when the key is taken."""
-    key = find_demonstration("montezuma-first-key-00")
+    key = first_key()
     config = EvaluationConfig(repetitions=1, repeat_action_probability=0.0)
-    episode = EpisodeInPlay(Scripted(key.env, key.actions), config, "ale", no_ops=0, repetition=0)
+    episode = EpisodeInPlay(Scripted(key.env, key.actions), config, no_ops=0, repetition=0)
     ale = episode.game.env._ale
     for address, digits in zip(range(0x13, 0x16), (0x99, 0x99, 0x50), strict=True):
         ale.setRAM(address, digits)  # a jump that ale-py takes for points
@@ -178,22 +191,22 @@ def test_a_score_counter_that_rolls_over_costs_a_policy_nothing():
 class TestMistakes:
     def test_a_policy_for_another_game(self, policy):
         loaded, about = load_policy(policy)
-        other = dataclasses.replace(about, env=AtariConfig(game="pitfall"))
+        other = dataclasses.replace(about, target="ALE/Pitfall-v5", env=AtariGame(game="pitfall"))
         save_policy(loaded, other, policy)
         with pytest.raises(PolicyError, match="made for another game"):
             evaluate(functools.partial(PolicyPlayer, policy), ONCE)
 
-    @pytest.mark.parametrize("sharpness", [0.0, -1.0, float("nan"), float("inf")])
-    def test_a_sharpness_that_is_none(self, policy, sharpness):
-        with pytest.raises(ConfigError, match="sharpness"):
-            PolicyPlayer(policy, sharpness=sharpness)
+    @pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan"), float("inf")])
+    def test_a_temperature_that_is_none(self, policy, temperature):
+        with pytest.raises(ConfigError, match="`temperature`"):
+            PolicyPlayer(policy, temperature=temperature)
 
     @pytest.mark.parametrize(
         "settings",
         [
             {"until_score": float("nan")},
             {"max_game_frames": 30},
-            {"stickiness": 1.0},
+            {"repeat_action_probability": 1.0},
             {"repetitions": 0},
             {"seed": -1},
             {"seed": 2**63},
@@ -201,7 +214,7 @@ class TestMistakes:
     )
     def test_settings_that_make_no_sense(self, settings):
         (name,) = settings
-        with pytest.raises(ConfigError, match=name.replace("_", "-")):
+        with pytest.raises(ConfigError, match=f"`{name}`"):
             EvaluationConfig(**settings)
 
 
@@ -222,22 +235,34 @@ class TestSameEveryTime:
         assert evaluate(make, self.CONFIG, workers=2) == evaluate(make, self.CONFIG)
 
     def test_random_players_too(self):
-        make = functools.partial(RandomPlayer, MazesConfig())
+        make = functools.partial(RandomPlayer, TwoMazesConfig())
         assert evaluate(make, self.CONFIG) == evaluate(make, self.CONFIG)
 
 
-def test_a_sharper_policy_is_more_decided(policy):
+def test_a_policy_of_a_lower_temperature_is_more_decided(policy):
     observation = [np.full((1, 15, 20), 255, np.uint8)] * 200
-    chosen = {}
-    for sharpness in (1.0, 100.0):
-        player = PolicyPlayer(policy, sharpness=sharpness)
+    most = {}
+    for temperature in (0.01, 1.0, 100.0):
+        player = PolicyPlayer(policy, temperature=temperature)
         player.begin(200)
-        from goexplore.random import SplitMix64
-
         streams = [SplitMix64(number) for number in range(200)]
         actions = player.act(np.arange(200), observation, streams)
-        chosen[sharpness] = max(actions.count(action) for action in range(5))
-    assert chosen[100.0] > chosen[1.0]
+        most[temperature] = max(actions.count(action) for action in range(5))
+    assert most[0.01] == 200
+    assert most[0.01] > most[1.0] >= most[100.0]
+
+
+def test_the_temperature_divides_the_logits(policy):
+    """Half the temperature is twice the logits: probabilities are squared, then brought to a sum of 1."""
+    loaded, about = load_policy(policy)
+    loaded.policy.bias.data[:] = torch.log(torch.tensor([0.8, 0.2, 1e-9, 1e-9, 1e-9]))
+    loaded.policy.weight.data.zero_()
+    save_policy(loaded, about, policy)
+    player = PolicyPlayer(policy, temperature=0.5)
+    player.begin(4000)
+    streams = [SplitMix64(number) for number in range(4000)]
+    actions = player.act(np.arange(4000), [np.zeros((1, 15, 20), np.uint8)] * 4000, streams)
+    assert actions.count(1) / 4000 == pytest.approx(0.04 / 0.68, abs=0.012)
 
 
 class TestPolicyFile:
@@ -271,10 +296,109 @@ class TestPolicyFile:
 
     def test_weights_for_another_shape_are_refused(self, policy, tmp_path):
         loaded, about = load_policy(policy)
-        wrong = dataclasses.replace(about, preprocessing=PreprocessingConfig(width=10, height=10, stack=1))
+        wrong = dataclasses.replace(about, shape=(1, 10, 10))
         save_policy(loaded, wrong, tmp_path / "wrong.safetensors")
         with pytest.raises(PolicyError, match="size mismatch"):
             load_policy(tmp_path / "wrong.safetensors")
+
+    def test_a_policy_of_another_version_is_refused(self, policy):
+        from safetensors import safe_open
+        from safetensors.torch import save_file
+
+        with safe_open(policy, framework="pt") as opened:
+            written = opened.metadata()["goexplore"]
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        older = written.replace('"version": 2', '"version": 1')
+        assert older != written
+        save_file(tensors, policy, metadata={"goexplore": older})
+        with pytest.raises(
+            PolicyError, match=r"expected a policy of version 2, got 1 in .*: use the version"
+        ):
+            load_policy(policy)
+
+    def test_a_user_s_environment_has_to_be_named(self, tmp_path):
+        file = untrained(FactorySpec(Field), tmp_path / "mine.safetensors", shape=(2,))
+        with pytest.raises(
+            ProblemError, match=r"got tests\.fields:Field in .*: add `problem` tests\.fields:Field"
+        ):
+            load_policy(file)
+        with pytest.raises(PolicyError, match=r"expected tests\.fields:Field, as the file says, got .*Lock"):
+            load_policy(file, Problem(env=Lock))
+        _, about = load_policy(file, Problem(env=Field))
+        assert about.env() is not about.env()
+        assert about.shape == (2,)
+
+    def test_vectors_are_standardised_as_they_were_in_training(self, tmp_path):
+        """Mean and deviation are part of the file, and of its checksum."""
+        file = untrained(FactorySpec(Field), tmp_path / "mine.safetensors", shape=(2,))
+        loaded, about = load_policy(file, Problem(env=Field))
+        loaded.standardise(np.array([3.0, 4.0], np.float32), np.array([2.0, 0.5], np.float32))
+        before = PolicyPlayer(file, problem=Problem(env=Field)).identity()
+        save_policy(loaded, about, file)
+        again, _ = load_policy(file, Problem(env=Field))
+        assert again.offset.tolist() == [3.0, 4.0]
+        assert again.scale.tolist() == [0.5, 2.0]
+        assert PolicyPlayer(file, problem=Problem(env=Field)).identity() != before
+
+
+class TestUsersEnvironments:
+    """Environments without no-ops, with vectors, with many actions, with a time limit of their own."""
+
+    def test_every_number_of_no_ops_is_played_but_none_of_them(self):
+        player = Scripted(FactorySpec(Corridor), bytes([1] * 4))
+        config = EvaluationConfig(repetitions=1, repeat_action_probability=0.0)
+        episodes = play_episodes(player, config, 0, range(31))
+        assert [each.no_ops for each in episodes] == list(range(31))
+        assert {(each.score, each.game_frames, each.truncated) for each in episodes} == {(-4.0, 4, False)}
+
+    def test_a_time_limit_of_the_environment_is_its_own_end(self):
+        """An episode is called truncated where our cap ends it."""
+        config = EvaluationConfig(repetitions=1, repeat_action_probability=0.0)
+        (episode,) = play_episodes(Scripted(FactorySpec(Corridor), b""), config, 0, [0])
+        assert (episode.game_frames, episode.truncated) == (255, False)
+        (episode,) = play_episodes(
+            Scripted(FactorySpec(Corridor), b""), dataclasses.replace(config, max_game_frames=100), 0, [0]
+        )
+        assert (episode.game_frames, episode.truncated) == (100, True)
+
+    def test_game_frames_are_counted_by_the_frame_skip(self):
+        """A step of Field is four game frames."""
+        config = EvaluationConfig(repetitions=1, until_score=10.0, repeat_action_probability=0.0)
+        (episode,) = play_episodes(Scripted(FactorySpec(Field), bytes([0] * 5)), config, 0, [30])
+        assert (episode.game_frames, episode.score) == (20, 10.0)
+        assert (episode.level, episode.rooms, episode.lives_lost) == (-1, 0, 0)
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_policy_of_vectors_plays(self, tmp_path, workers):
+        file = untrained(FactorySpec(Field), tmp_path / "mine.safetensors", shape=(2,))
+        make = functools.partial(PolicyPlayer, file, problem=Problem(env=Field))
+        config = EvaluationConfig(repetitions=1, max_game_frames=80)
+        found = evaluate(make, config, workers=workers)
+        assert len(found.episodes) == 31
+        assert found == evaluate(make, config)
+
+    def test_a_policy_with_a_thousand_actions_plays(self, tmp_path):
+        file = untrained(FactorySpec(Lock), tmp_path / "mine.safetensors", shape=(2,))
+        player = PolicyPlayer(file, problem=Problem(env=Lock))
+        player.begin(300)
+        streams = [SplitMix64(number) for number in range(300)]
+        actions = player.act(np.arange(300), [np.zeros(2, np.float32)] * 300, streams)
+        assert max(actions) > 900
+        config = EvaluationConfig(repetitions=1, max_game_frames=40)
+        assert evaluate(lambda: player, config).episodes[0].game_frames == 40
+
+    def test_large_actions_are_played_open_loop(self):
+        make = functools.partial(OpenLoopPlayer, demonstrate((999, 899, 0, 799), Lock))
+        config = EvaluationConfig(repetitions=1, repeat_action_probability=0.0)
+        assert evaluate(make, config).score == 3
+
+    def test_what_no_other_process_could_import_is_played_in_this_one(self, tmp_path):
+        class Local(Field):
+            pass
+
+        make = functools.partial(RandomPlayer, FactorySpec(Local))
+        config = EvaluationConfig(repetitions=1, max_game_frames=40)
+        assert evaluate(make, config, workers=2) == evaluate(make, config)
 
 
 class TestCommand:
@@ -302,7 +426,7 @@ class TestCommand:
     def test_chance(self, capsys):
         arguments = ["random:ALE/MontezumaRevenge-v5", "--repetitions", "1", "--max-game-frames", "400"]
         assert main(["evaluate", *arguments]) == 0
-        assert "31 episodes were cut after 400 game frames" in capsys.readouterr().out
+        assert "31 episodes were truncated after 400 game frames" in capsys.readouterr().out
 
     def test_nothing(self, capsys):
         assert main(["evaluate", "nowhere.safetensors"]) == 2
@@ -320,21 +444,17 @@ class TestCommand:
 
 def test_the_sample_policy_reaches_the_key():
     """One episode for each number of no-ops; docs/results.md has all five."""
-    from goexplore.cli._policies import find_policy
-
-    player = PolicyPlayer(find_policy("montezuma-first-key"), sharpness=2.0)
+    player = PolicyPlayer(find_policy("montezuma-first-key"), temperature=0.5)
     config = EvaluationConfig(repetitions=1, until_score=100.0, max_game_frames=8000)
     evaluation = evaluate(lambda: player, config)
     assert evaluation.reached(100).value > 0.9
-    blind = functools.partial(OpenLoopPlayer, find_demonstration("montezuma-first-key-00"))
+    blind = functools.partial(OpenLoopPlayer, first_key())
     assert evaluate(blind, config).reached(100).value < 0.5
 
 
 @pytest.mark.slow
 def test_the_sample_policy_has_the_documented_numbers():
-    from goexplore.cli._policies import find_policy
-
-    make = functools.partial(PolicyPlayer, find_policy("montezuma-first-key"), sharpness=2.0)
+    make = functools.partial(PolicyPlayer, find_policy("montezuma-first-key"), temperature=0.5)
     found = evaluate(make, EvaluationConfig(until_score=100.0, seed=1000), workers=2)
     said = (
         f"{found.reached(100).text(percent=True)} of episodes and "

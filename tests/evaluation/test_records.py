@@ -10,9 +10,8 @@ import time
 import pandas
 import pyarrow.parquet
 import pytest
-from goexplore.cli._policies import find_policy
-from goexplore.config import MazesConfig
 
+from goexplore.api import find_policy
 from goexplore.errors import EvaluationError
 from goexplore.evaluation import (
     Candidate,
@@ -31,8 +30,8 @@ from goexplore.evaluation import (
     write_episodes,
 )
 from goexplore.evaluation import _protocol as protocol
-
-from ..robustify.mazes import demonstrate
+from goexplore.games.two_mazes import TwoMazesConfig
+from tests.training.mazes import demonstrate
 
 CONFIG = EvaluationConfig(repetitions=3, max_game_frames=80)
 MAKE = functools.partial(OpenLoopPlayer, demonstrate())
@@ -54,11 +53,11 @@ def test_an_interrupted_evaluation_goes_on(tmp_path, monkeypatch):
     whole = evaluate(MAKE, CONFIG)
     played = []
 
-    def stop_in_the_second(player, config, engine, repetition, no_ops):
+    def stop_in_the_second(player, config, repetition, no_ops):
         if len(played) == 5:
             raise KeyboardInterrupt
         played.append(repetition)
-        return play(player, config, engine, repetition, no_ops)
+        return play(player, config, repetition, no_ops)
 
     play = protocol.play_episodes
     monkeypatch.setattr(protocol, "play_episodes", stop_in_the_second)
@@ -108,7 +107,7 @@ def test_more_repetitions_extend_it(tmp_path):
     [
         (MAKE, dataclasses.replace(CONFIG, seed=1)),
         (MAKE, dataclasses.replace(CONFIG, repeat_action_probability=0.1)),
-        (functools.partial(RandomPlayer, MazesConfig()), CONFIG),
+        (functools.partial(RandomPlayer, TwoMazesConfig()), CONFIG),
     ],
 )
 def test_other_settings_are_not_mixed_in(tmp_path, other):
@@ -123,13 +122,14 @@ def test_a_damaged_file_is_told(tmp_path):
         evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
 
 
-def test_a_file_of_another_version_is_told(tmp_path):
+@pytest.mark.parametrize("version", ["1", "3"])
+def test_a_file_of_another_version_is_told(tmp_path, version):
     file = tmp_path / "e.parquet"
     evaluate(MAKE, CONFIG, file=file)
     table = pyarrow.parquet.read_table(file)
-    newer = {**table.schema.metadata, b"version": b"2"}
-    pyarrow.parquet.write_table(table.replace_schema_metadata(newer), file)
-    with pytest.raises(EvaluationError, match=r"format version 2 instead of 1.*evaluate again"):
+    other = {**table.schema.metadata, b"version": version.encode()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(other), file)
+    with pytest.raises(EvaluationError, match=rf"format version {version} instead of 2.*evaluate again"):
         read_episodes(file)
 
 

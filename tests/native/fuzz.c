@@ -231,7 +231,7 @@ typedef struct {
     double scores[MAX_ENTRIES];
 } Known;
 
-/* Put some of the cells that were seen on the board, with any score and length. */
+/* Put some of the cells that were seen into the score index, with any score and length. */
 static void learn(Known *known, const Explorer *explorer)
 {
     for (size_t visit = 1; visit < explorer->visited.size && known->size < MAX_ENTRIES; visit++) {
@@ -277,7 +277,7 @@ static void explore_random_cartridge(void)
     CHECK(explorer_begin(explorer, 1 + below(255)));
     Known known = {.size = 0};
     memset(known.slots, 0xff, sizeof known.slots);
-    const Board board = {.slots = known.slots, .slot_count = SLOTS, .digests = known.digests,
+    const ScoreIndex score_index = {.slots = known.slots, .slot_count = SLOTS, .digests = known.digests,
                          .scores = known.scores, .lengths = known.lengths};
     const size_t size = explorer->snapshot_size;
     uint8_t *snapshot = malloc(size), cell[88];
@@ -285,23 +285,23 @@ static void explore_random_cartridge(void)
     fill(cell, sizeof cell);
     explorer_snapshot(explorer, snapshot);
     for (int64_t order = 1; order <= 10; order++) {
-        if (explorer->offer_count > 0 && one_in(2))
-            memcpy(snapshot, explorer->snapshots + below((uint32_t)explorer->offer_count) * size, size);
+        if (explorer->candidate_count > 0 && one_in(2))
+            memcpy(snapshot, explorer->snapshots + below((uint32_t)explorer->candidate_count) * size, size);
         if (one_in(3))
             damage(snapshot + below(2) * SNAPSHOT_HEAD, size - SNAPSHOT_HEAD);
         const Task task = {.order = one_in(9) ? 1 : order, .stream = draw_word(&stream), .snapshot = snapshot,
                            .snapshot_size = size - one_in(50), .cell = cell, .cell_size = below(sizeof cell + 1),
                            .number = UNKNOWN};
-        if (explore(explorer, &task, &board) != EXPLORED)
+        if (explore(explorer, &task, &score_index) != EXPLORED)
             continue;
         explorations++;
         check_machine(&explorer->machine);
         CHECK(explorer->played >= explorer->taken_count && explorer->played <= explorer->limit);
-        CHECK(explorer->visited.size <= explorer->taken_count + 1 && explorer->offer_count <= explorer->visited.size);
+        CHECK(explorer->visited.size <= explorer->taken_count + 1 && explorer->candidate_count <= explorer->visited.size);
         for (size_t visit = 1; visit < explorer->visited.size; visit++)
             CHECK(explorer->visits[visit].number < known.size);
-        for (size_t offer = 0; offer < explorer->offer_count; offer++)
-            CHECK(explorer_restore(explorer, explorer->snapshots + offer * size, size));
+        for (size_t candidate = 0; candidate < explorer->candidate_count; candidate++)
+            CHECK(explorer_restore(explorer, explorer->snapshots + candidate * size, size));
         known_cells += (uint64_t)known.size;
         if (order % 3 == 0)
             learn(&known, explorer);

@@ -1,22 +1,39 @@
 """Trainings and policies on the page."""
 
+import dataclasses
 import functools
 import shutil
 from html import unescape
 from pathlib import Path
 
 import pytest
+import torch
 
-from goexplore import find_demonstration
 from goexplore.cli import main
+from goexplore.demos import find_demonstrations
 from goexplore.evaluation import EvaluationConfig, PolicyPlayer, evaluate, read_episodes
 from goexplore.report import write_report
 from goexplore.report._paper import paper_policies
-from goexplore.training import TrainingDirectory, TrainingLimits, robustify
+from goexplore.training import TrainingDirectory, TrainingLimits, run_training, training_preset
+from tests.training.mazes import demonstrate
 
-from ..robustify.test_session import FRAMES, SMALL, train
-
+SMALL = dataclasses.replace(training_preset("tiny"), environments=8)
+FRAMES = SMALL.environments * SMALL.ppo.steps
 SHORT = ["--repetitions", "1", "--max-game-frames", "40", "--workers", "1"]
+
+
+def train(path, *, updates, **options):
+    limits = TrainingLimits(training_frames=updates * FRAMES)
+    return run_training([demonstrate()], SMALL, run_dir=path, limits=limits, **options)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    """Tests run side by side."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +81,8 @@ def test_curves_scores_and_a_video_are_there_in_a_browser(opened, training, tmp_
 
 def test_others_unfold_in_a_browser(opened, tmp_path):
     limits = TrainingLimits(training_frames=1)
-    robustify([find_demonstration("montezuma-first-key-00")], SMALL, run_dir=tmp_path / "run", limits=limits)
+    key = find_demonstrations("montezuma-first-key-00")
+    run_training(key, SMALL, run_dir=tmp_path / "run", limits=limits)
     write_report([tmp_path / "run"], tmp_path / "page.html", videos=0)
     tab = opened(tmp_path / "page.html")
     assert tab.locator("#others svg text", has_text="Human expert").is_visible()
@@ -119,7 +137,7 @@ def test_one_training_is_not_taken_for_several(training, tmp_path, capsys, monke
     write_report([one], tmp_path / "page.html", videos=0)
     assert "intervals over trainings" not in text(tmp_path / "page.html")
     write_report([one, other], tmp_path / "page.html", videos=0)
-    assert "2 trainings, sharpness 1, until 200 points" in text(tmp_path / "page.html")
+    assert "2 trainings, temperature 1, until 200 points" in text(tmp_path / "page.html")
 
 
 def test_searches_and_trainings_share_a_page(training, tmp_path):
@@ -134,7 +152,9 @@ def test_a_training_of_another_game_does_not(training, tmp_path, capsys):
     limits = ["--game-frames", "2K", "--run-dir", str(tmp_path / "search")]
     assert main(["explore", "montezuma-2021", *limits]) == 0
     assert main(["report", str(tmp_path / "search"), str(training)]) == 2
-    assert "several games" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "expected runs of one environment, got" in said
+    assert "ALE/MontezumaRevenge-v5, two-mazes" in said
 
 
 def test_the_paper_s_table_is_there_with_its_source():

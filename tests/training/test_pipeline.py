@@ -1,27 +1,32 @@
-"""The whole way on the two mazes: explore, demonstrate, robustify, evaluate."""
+"""The whole way: explore, demonstrate, robustify, evaluate. In the two mazes, and in a user's environment."""
 
+import dataclasses
 import functools
 
 import pytest
 
 import goexplore
-from goexplore.evaluation import EvaluationConfig, OpenLoopPlayer, PolicyPlayer, evaluate
-from goexplore.training import TrainingLimits, robustify, training_preset
+from goexplore.demos import Rules, extract
+from goexplore.evaluation import EvaluationConfig, OpenLoopPlayer, PolicyPlayer, RandomPlayer, evaluate
+from goexplore.problems import Problem
+from goexplore.runs import SavedRun
+from goexplore.training import TrainingLimits, run_training, training_preset
+from tests.training.combination import Combination, by_digits
 
 EPISODES = EvaluationConfig(repetitions=7, until_score=200.0)  # 217 episodes
+TINY = training_preset("tiny")
 
 
 @pytest.fixture(scope="module")
 def search(tmp_path_factory):
     run = tmp_path_factory.mktemp("search") / "run"
-    limits = goexplore.Limits(game_frames=500_000)
-    goexplore.explore(goexplore.preset("two-mazes"), run_dir=run, limits=limits)
-    return goexplore.Source.open(run)
+    goexplore.explore("two-mazes", run_dir=run, game_frames=500_000)
+    return SavedRun.open(run)
 
 
 @pytest.fixture(scope="module")
 def demonstration(search):
-    (best,) = goexplore.extract([search], goexplore.Rules())
+    (best,) = extract([search], Rules())
     return best
 
 
@@ -30,7 +35,7 @@ def test_exploration_finds_all_gold(demonstration):
 
 
 def test_a_cut_is_found_by_playing_all_trajectories(search, demonstration):
-    (half,) = goexplore.extract([search], goexplore.Rules(truncation=goexplore.Truncation(until_score=100)))
+    (half,) = extract([search], Rules(truncation=goexplore.Truncation(until_score=100)))
     assert half.score == half.rewards[-1] == 100
     assert len(half.actions) < len(demonstration.actions)
 
@@ -41,11 +46,54 @@ def test_its_actions_alone_fail_in_the_stochastic_game(demonstration):
 
 
 def test_the_policy_that_learns_from_it_succeeds(demonstration, tmp_path):
-    outcome = robustify(
+    outcome = run_training(
         [demonstration],
-        training_preset("two-mazes"),
+        TINY,
         run_dir=tmp_path / "training",
-        limits=TrainingLimits(success=0.97, training_frames=800_000),
+        limits=TrainingLimits(until_success=0.97, training_frames=800_000),
     )
-    player = functools.partial(PolicyPlayer, outcome.run.last_policy(), sharpness=2.0)
+    player = functools.partial(PolicyPlayer, outcome.run.last_policy(), temperature=0.5)
     assert evaluate(player, EPISODES).reached(200).value >= 0.95
+
+
+# ---- a user's environment ---------------------------------------------------------------------------------
+
+COMBINATION = Problem(env=Combination, cells=by_digits)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    """A search that opens the lock: the end of the episode, for which every step costs a point."""
+    run = goexplore.explore(
+        COMBINATION, run_dir=tmp_path_factory.mktemp("lock") / "run", game_frames=100_000, seed=1
+    )
+    return SavedRun.open(run.path, COMBINATION)
+
+
+def test_the_way_to_open_the_lock_is_the_demonstration(opened):
+    (found,) = extract([opened], Rules())
+    assert found.actions == bytes(Combination.digits)
+    assert found.score == -len(Combination.digits)
+    assert found.end
+
+
+def test_a_policy_learns_to_open_it_from_a_vector(opened, tmp_path):
+    """A sticky action is a wrong digit: only who sees where the lock stands opens it, after some tries."""
+    demonstrations = extract([opened], Rules())
+    rollout = dataclasses.replace(TINY.rollout, allowed_deficit=100.0, allowed_lag=120)
+    outcome = run_training(
+        demonstrations,
+        dataclasses.replace(TINY, rollout=rollout),
+        run_dir=tmp_path / "training",
+        limits=TrainingLimits(until_success=0.95, training_frames=200_000),
+        problem=COMBINATION,
+    )
+    config = EvaluationConfig(repetitions=1, max_game_frames=300)
+    make = functools.partial(PolicyPlayer, outcome.run.last_policy(), problem=COMBINATION, temperature=0.5)
+
+    def opened_share(make):
+        episodes = evaluate(make, config).episodes
+        return sum(not each.truncated for each in episodes) / len(episodes)
+
+    assert opened_share(make) >= 0.95
+    assert opened_share(functools.partial(RandomPlayer, COMBINATION.env)) < 0.1

@@ -15,26 +15,27 @@ import torch
 
 from goexplore.cli import main
 from goexplore.demos import write_demonstration
-from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
+from goexplore.errors import CheckpointError, ConfigError, DemonstrationError, RunDirectoryError
+from goexplore.runs import TrainingMetrics
 from goexplore.training import (
+    PRESETS,
     Curriculum,
     RobustifyConfig,
     TrainingDirectory,
     TrainingLimits,
     load_policy,
-    robustify,
+    run_training,
     training_preset,
 )
 from goexplore.training._directory import TrainingStatus
+from tests.training.mazes import ACTIONS, demonstrate, key_after_a_fall
 
-from .mazes import ACTIONS, demonstrate
-
-SMALL = dataclasses.replace(training_preset("two-mazes"), environments=8)
+SMALL = dataclasses.replace(training_preset("tiny"), environments=8)
 FRAMES = SMALL.environments * SMALL.ppo.steps
 
 
 def train(path, *, updates, config=SMALL, **options):
-    return robustify(
+    return run_training(
         () if options.get("resume") else [demonstrate()],
         config,
         run_dir=path,
@@ -59,15 +60,15 @@ def test_one_seed_gives_one_policy(tmp_path):
     assert not equal(weights(tmp_path / "one"), weights(tmp_path / "seed1"))
 
 
-def test_emulators_in_worker_processes_change_nothing(tmp_path):
+def test_environments_in_worker_processes_change_nothing(tmp_path):
     train(tmp_path / "one", updates=2)
     train(tmp_path / "workers", updates=2, env_workers=2)
     assert equal(weights(tmp_path / "one"), weights(tmp_path / "workers"))
 
 
 @pytest.mark.parametrize("workers", [0, SMALL.environments + 1])
-def test_workers_without_emulators_are_refused_before_anything_is_written(tmp_path, workers):
-    with pytest.raises(ConfigError, match=f"1 to {SMALL.environments} workers"):
+def test_workers_without_environments_are_refused_before_anything_is_written(tmp_path, workers):
+    with pytest.raises(ConfigError, match=f"`env_workers` to be 1 to {SMALL.environments}"):
         train(tmp_path / "run", updates=1, env_workers=workers)
     assert not (tmp_path / "run").exists()
 
@@ -105,11 +106,11 @@ def test_a_resumed_training_learns_as_an_uninterrupted_one_from_the_same_weights
 def test_limits_say_why_they_stop():
     status = TrainingStatus(training_frames=5_000_000, near_since=1_000_000, real_starts=[True] * 150)
     assert "within 50 of the start" in TrainingLimits().reached(status)
-    assert TrainingLimits(start_within=None).reached(status) is None
+    assert TrainingLimits(until_start=None).reached(status) is None
     assert TrainingLimits(held=10_000_000).reached(status) is None
-    assert "100%" in TrainingLimits(start_within=None, success=0.95).reached(status)
+    assert "100%" in TrainingLimits(until_start=None, until_success=0.95).reached(status)
     few = dataclasses.replace(status, real_starts=[True] * 50)
-    assert TrainingLimits(start_within=None, success=0.95).reached(few) is None
+    assert TrainingLimits(until_start=None, until_success=0.95).reached(few) is None
     assert "minutes" in TrainingLimits(minutes=1).reached(dataclasses.replace(status, seconds=61.0))
 
 
@@ -123,18 +124,20 @@ def test_cloning_comes_once(tmp_path):
     """A kill between cloning and the first update does not clone again."""
     config = dataclasses.replace(SMALL, ppo=dataclasses.replace(SMALL.ppo, cloning=5))
     limits = TrainingLimits(training_frames=1)
-    first = robustify([demonstrate()], config, run_dir=tmp_path / "run", limits=limits)
+    first = run_training([demonstrate()], config, run_dir=tmp_path / "run", limits=limits)
     assert first.status.cloned == 5
-    again = robustify([], config, run_dir=tmp_path / "run", limits=limits, resume=True)
+    again = run_training([], config, run_dir=tmp_path / "run", limits=limits, resume=True)
     assert again.status.cloned == 5
 
 
 def test_metrics_tell_of_starting_points(tmp_path):
     train(tmp_path / "run", updates=3)
-    first = TrainingDirectory.open(tmp_path / "run").read_metrics()[0]
-    assert first["training_frames"] == first["game_frames"] == FRAMES
-    assert first["starting_points"] == [pytest.approx(59, abs=4)]
-    assert 0 < first["emulator_share"] < 1
+    first, *_, last = TrainingDirectory.open(tmp_path / "run").metrics()
+    assert isinstance(first, TrainingMetrics)
+    assert first.training_frames == first.game_frames == FRAMES
+    assert first.starting_points == [pytest.approx(59, abs=4)]
+    assert 0 < first.environment_share < 1
+    assert (last.updates, last.training_frames) == (3, 3 * FRAMES)
     assert list((tmp_path / "run" / "tensorboard").glob("events*"))
 
 
@@ -176,7 +179,7 @@ class TestRefusals:
     def test_other_demonstrations_on_resume(self, tmp_path):
         train(tmp_path / "run", updates=1)
         with pytest.raises(ConfigError, match="expected the demonstrations"):
-            robustify(
+            run_training(
                 [demonstrate(ACTIONS[:30])],
                 SMALL,
                 run_dir=tmp_path / "run",
@@ -186,15 +189,44 @@ class TestRefusals:
 
     def test_a_directory_with_something_in_it(self, tmp_path):
         (tmp_path / "precious").touch()
-        with pytest.raises(RunDirectoryError, match="--resume"):
+        with pytest.raises(RunDirectoryError, match="continue it with `resume`"):
             train(tmp_path, updates=1)
 
     def test_a_search_s_directory(self, tmp_path):
-        (tmp_path / "config.json").write_text('{"format": 1, "search": {}}')
+        (tmp_path / "config.json").write_text('{"format": 2, "search": {}}')
         with pytest.raises(RunDirectoryError, match="of another kind"):
             TrainingDirectory.open(tmp_path)
 
-    def test_too_few_emulators(self):
+    def test_a_directory_of_an_older_format(self, tmp_path):
+        (tmp_path / "config.json").write_text('{"format": 1, "training": {}}')
+        with pytest.raises(RunDirectoryError, match=r"of format 2, got format 1 in .*: read it with"):
+            TrainingDirectory.open(tmp_path)
+
+    def test_demonstrations_that_lose_a_life_where_that_ends_rollouts(self, tmp_path):
+        """Before anything is written; what ended the search's episodes would do."""
+        config = dataclasses.replace(
+            SMALL, rollout=dataclasses.replace(SMALL.rollout, episode_end="life-loss")
+        )
+        limits = TrainingLimits(training_frames=1)
+        with pytest.raises(ConfigError, match="expected demonstrations that lose no life"):
+            run_training([key_after_a_fall()], config, run_dir=tmp_path / "run", limits=limits)
+        assert not (tmp_path / "run").exists()
+        outcome = run_training([key_after_a_fall()], SMALL, run_dir=tmp_path / "run", limits=limits)
+        assert outcome.status.training_frames == FRAMES
+
+    def test_a_demonstration_that_was_tampered_with(self, tmp_path):
+        tampered = dataclasses.replace(demonstrate(), actions=bytes([1]) + ACTIONS[1:])
+        limits = TrainingLimits(training_frames=1)
+        with pytest.raises(DemonstrationError, match="it does not replay"):
+            run_training([tampered], SMALL, run_dir=tmp_path / "run", limits=limits)
+        assert not (tmp_path / "run").exists()
+
+    def test_no_demonstration(self, tmp_path):
+        with pytest.raises(ConfigError, match="expected at least one demonstration"):
+            run_training([], SMALL, run_dir=tmp_path / "run", limits=TrainingLimits())
+        assert not (tmp_path / "run").exists()
+
+    def test_too_few_environments(self):
         with pytest.raises(ConfigError, match="multiple of 3 emulators for 3 learning processes"):
             SMALL.environments_of_each(3)
         recurrent = dataclasses.replace(
@@ -203,15 +235,28 @@ class TestRefusals:
         with pytest.raises(ConfigError, match="with 8 minibatches, got 4"):
             recurrent.environments_of_each(1)
 
-    def test_a_lead_in_without_memory(self):
+    def test_a_burn_in_without_memory(self):
         with pytest.raises(ConfigError, match="remembers nothing"):
             RobustifyConfig(rollout=dataclasses.replace(SMALL.rollout, burn_in=5))
 
-    @pytest.mark.parametrize("limits", [{"minutes": 0}, {"training_frames": -1}, {"success": 1.5}])
+    @pytest.mark.parametrize("limits", [{"minutes": 0}, {"training_frames": -1}, {"until_success": 1.5}])
     def test_impossible_limits(self, limits):
         """They are refused."""
-        with pytest.raises(ConfigError, match="expected --"):
+        with pytest.raises(ConfigError, match="expected `"):
             TrainingLimits(**limits)
+
+
+def test_a_preset_that_is_none_is_told():
+    with pytest.raises(ConfigError, match=r"`preset` to be one of small, tiny, .*, got 'large'"):
+        training_preset("large")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_settings_come_back_from_a_run_directory_as_they_were(tmp_path, name):
+    TrainingDirectory.create(tmp_path / "run", training_preset(name), [demonstrate()])
+    run = TrainingDirectory.open(tmp_path / "run")
+    assert run.config() == training_preset(name)
+    assert run.read_demonstrations() == [demonstrate()]
 
 
 class TestCommand:
@@ -229,8 +274,8 @@ class TestCommand:
             "--run-dir",
             str(run),
             "--preset",
-            "two-mazes",
-            "--emulators",
+            "tiny",
+            "--environments",
             "8",
             *map(str, more),
         ]
@@ -248,8 +293,8 @@ class TestCommand:
         done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         assert "2,048 training frames" in done.stdout
-        last = TrainingDirectory.open(run).read_metrics()[-1]
-        assert last["training_frames"] % FRAMES == 0
+        last = TrainingDirectory.open(run).metrics()[-1]
+        assert last.training_frames % FRAMES == 0
 
     def test_killed_at_a_random_moment_it_goes_on(self, demo, tmp_path):
         run = tmp_path / "run"
@@ -269,7 +314,7 @@ class TestCommand:
         done = subprocess.run(self.command(*more), capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         assert f"{frames + FRAMES:,} training frames" in done.stdout
-        lines = [line["training_frames"] for line in TrainingDirectory.open(run).read_metrics()]
+        lines = [line.training_frames for line in TrainingDirectory.open(run).metrics()]
         assert lines == sorted(set(lines)), "no line twice"
 
     def test_ctrl_c_writes_a_checkpoint(self, demo, tmp_path):
@@ -318,12 +363,12 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["nowhere.demo.json"], "expected a demonstration's file or a sample"),
+            (["nowhere.demo.json"], "expected a demonstration's file, a folder of them"),
             ([], "expected at least one demonstration"),
-            (["montezuma-first-key-00", "--preset", "large"], "expected a preset"),
+            (["montezuma-first-key-00", "--preset", "large"], "expected --preset to be one of"),
             (["montezuma-first-key-00", "--workers", "0"], "--workers to be 1 or more"),
             (["montezuma-first-key-00", "--workers", "7"], "multiple of 7 emulators"),
-            (["montezuma-first-key-00", "pitfall-three-rooms-right", "--workers", "1"], "one game"),
+            (["montezuma-first-key-00", "pitfall-three-rooms-right", "--workers", "1"], "one environment"),
         ],
     )
     def test_mistakes_are_told_at_once(self, arguments, message, tmp_path, capsys):

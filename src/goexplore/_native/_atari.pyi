@@ -63,7 +63,7 @@ class Explorer:
         entry: int,
         score: float,
         length: int,
-        board: tuple[Buffer, Buffer, Buffer, Buffer],
+        score_index: tuple[Buffer, Buffer, Buffer, Buffer],
         /,
     ) -> tuple[bytes, int, bytes, tuple[bytes, ...], tuple[_Candidate, ...], str | None]: ...
 

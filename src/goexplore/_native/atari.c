@@ -544,9 +544,9 @@ done:
     return (PyObject *)self;
 }
 
-/* (actions, training frames, known cells seen, new cells seen, offers, what stopped the engine or None); an offer is
+/* (actions, training frames, known cells seen, new cells seen, candidates, what stopped the engine or None); an candidate is
  * (entry, cell, offset, score, length, snapshot, level, room). */
-static PyObject *build_findings(const Explorer *explorer)
+static PyObject *build_result(const Explorer *explorer)
 {
     const Py_ssize_t visits = (Py_ssize_t)explorer->visited.size;
     Py_ssize_t new_cells = 0, known_cells = 0;
@@ -554,8 +554,8 @@ static PyObject *build_findings(const Explorer *explorer)
         new_cells += explorer->visits[visit].number == UNKNOWN;
     PyObject *seen = PyBytes_FromStringAndSize(NULL, (visits - new_cells) * (Py_ssize_t)sizeof(int32_t));
     PyObject *seen_new = PyTuple_New(new_cells);
-    PyObject *offers = PyTuple_New((Py_ssize_t)explorer->offer_count);
-    if (seen == NULL || seen_new == NULL || offers == NULL)
+    PyObject *candidates = PyTuple_New((Py_ssize_t)explorer->candidate_count);
+    if (seen == NULL || seen_new == NULL || candidates == NULL)
         goto failed;
     new_cells = 0;
     for (Py_ssize_t visit = 0; visit < visits; visit++) {
@@ -570,37 +570,37 @@ static PyObject *build_findings(const Explorer *explorer)
             goto failed;
         PyTuple_SET_ITEM(seen_new, new_cells++, cell);
     }
-    for (size_t index = 0; index < explorer->offer_count; index++) {
-        const Offer *offer = &explorer->offers[index];
+    for (size_t index = 0; index < explorer->candidate_count; index++) {
+        const Candidate *candidate = &explorer->candidates[index];
         PyObject *each = Py_BuildValue(
-            "iy#idiy#ii", explorer->visits[offer->visit].number,
-            (const char *)explorer->keys + (size_t)offer->visit * explorer->max_key,
-            (Py_ssize_t)explorer->key_sizes[offer->visit], offer->offset, offer->standing.score,
-            offer->standing.length, (const char *)explorer->snapshots + index * explorer->snapshot_size,
-            (Py_ssize_t)explorer->snapshot_size, (int)offer->level, (int)offer->room);
+            "iy#idiy#ii", explorer->visits[candidate->visit].number,
+            (const char *)explorer->keys + (size_t)candidate->visit * explorer->max_key,
+            (Py_ssize_t)explorer->key_sizes[candidate->visit], candidate->offset, candidate->score_length.score,
+            candidate->score_length.length, (const char *)explorer->snapshots + index * explorer->snapshot_size,
+            (Py_ssize_t)explorer->snapshot_size, (int)candidate->level, (int)candidate->room);
         if (each == NULL)
             goto failed;
-        PyTuple_SET_ITEM(offers, (Py_ssize_t)index, each);
+        PyTuple_SET_ITEM(candidates, (Py_ssize_t)index, each);
     }
     return Py_BuildValue("y#nNNNz", (const char *)explorer->taken, (Py_ssize_t)explorer->taken_count,
-                         (Py_ssize_t)explorer->played, seen, seen_new, offers,
+                         (Py_ssize_t)explorer->played, seen, seen_new, candidates,
                          fault_reason(&explorer->machine));
 failed:
     Py_XDECREF(seen);
     Py_XDECREF(seen_new);
-    Py_XDECREF(offers);
+    Py_XDECREF(candidates);
     return NULL;
 }
 
 static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
 {
     Task task;
-    Board board;
+    ScoreIndex score_index;
     long long order;
     unsigned long long stream;
     Py_buffer snapshot, cell, slots, digests, scores, lengths;
     if (!PyArg_ParseTuple(arguments, "LKy*y*idi(y*y*y*y*)", &order, &stream, &snapshot, &cell, &task.number,
-                          &task.standing.score, &task.standing.length, &slots, &digests, &scores, &lengths))
+                          &task.score_length.score, &task.score_length.length, &slots, &digests, &scores, &lengths))
         return NULL;
     task.order = order;
     task.stream = stream;
@@ -608,15 +608,15 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
     task.snapshot_size = (size_t)snapshot.len;
     task.cell = cell.buf;
     task.cell_size = (size_t)cell.len;
-    board.slots = slots.buf;
-    board.slot_count = (size_t)slots.len / sizeof *board.slots;
-    board.digests = digests.buf;
-    board.scores = scores.buf;
-    board.lengths = lengths.buf;
+    score_index.slots = slots.buf;
+    score_index.slot_count = (size_t)slots.len / sizeof *score_index.slots;
+    score_index.digests = digests.buf;
+    score_index.scores = scores.buf;
+    score_index.lengths = lengths.buf;
     Outcome outcome;
     self->explorer.machine.run_frame = self->cartridge->run_frame; /* there may be a better translation by now */
     Py_BEGIN_ALLOW_THREADS
-    outcome = explore(&self->explorer, &task, &board);
+    outcome = explore(&self->explorer, &task, &score_index);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&snapshot);
     PyBuffer_Release(&cell);
@@ -626,7 +626,7 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
     PyBuffer_Release(&lengths);
     switch (outcome) {
     case EXPLORED:
-        return build_findings(&self->explorer);
+        return build_result(&self->explorer);
     case BAD_SNAPSHOT:
         PyErr_SetString(PyExc_ValueError, "expected a snapshot of this engine and these cells");
         return NULL;
@@ -637,7 +637,7 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
 
 static PyMethodDef explorer_methods[] = {
     {"run", (PyCFunction)explorer_run, METH_VARARGS,
-     "run(order, stream, snapshot, cell, entry, score, length, board)\n--\n\nExplore; the board must not change "
+     "run(order, stream, snapshot, cell, entry, score, length, score_index)\n--\n\nExplore; the score_index must not change "
      "meanwhile."},
     {NULL, NULL, 0, NULL},
 };

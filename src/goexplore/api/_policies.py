@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goexplore.api._cores import usable_cores
 from goexplore.demos import Demonstration, find_demonstrations, sample_file
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, require_at_least
@@ -192,7 +191,7 @@ def evaluate(
     config: EvaluationConfig | None = None,
     temperature: float = 1.0,
     engine: EngineWish = "auto",
-    workers: int | None = None,
+    workers: int = 1,
     out: Path | str | None = None,
     problem: Problem | None = None,
     progress: Callable[[int], None] = lambda episodes: None,
@@ -206,7 +205,8 @@ def evaluate(
         config: What is played: repetitions, sticky actions, where episodes end.
         temperature: Of a policy: logits are divided by this. Below 1, likely actions get likelier.
         engine: The emulator of an Atari game.
-        workers: Processes that play; None means one per core. The episodes do not depend on it.
+        workers: Processes that play. They are spawned, so a script that wants several has to be guarded by
+            `if __name__ == "__main__"`. The episodes do not depend on their number.
         out: Folder for the episodes, so that an evaluation can be resumed and extended.
         problem: Has to be given for files of a problem from an import path.
         progress: Called with the number of episodes that are done.
@@ -225,11 +225,10 @@ def play(
     folder: Path | None,
     *,
     engine: EngineWish = "auto",
-    workers: int | None = None,
+    workers: int = 1,
     progress: Callable[[int], None] = lambda episodes: None,
 ) -> Evaluation:
     """Let a player play the protocol; episodes go to a file of the folder that is named by the settings."""
-    workers = usable_cores() if workers is None else workers
     require_at_least("workers", workers, 1)
     file = None if folder is None else folder / f"{evaluation_name(make, config)}.parquet"
     return play_protocol(make, config, engine=engine, workers=workers, file=file, progress=progress)

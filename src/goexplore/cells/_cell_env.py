@@ -31,7 +31,7 @@ class End(IntEnum):
 
 
 Ends: TypeAlias = Literal["keep", "drop"]
-"""Whether the state in which an episode ends is kept as an end entry, or dropped, as the paper does with deaths."""
+"""Whether the state in which an episode ends is kept as an end entry, or dropped as a death."""
 
 
 class CellStep(NamedTuple):

@@ -34,24 +34,22 @@ def parse(
     return chosen
 
 
-def _flags_of(kind: Any, prefix: str = "") -> dict[str, str]:
+def _flags_of(kind: Any, prefix: str = "", *, omit_prefixes: bool = False) -> dict[str, str]:
     """Return the flags of a dataclass by the names of its fields, those of nested ones included."""
     found: dict[str, str] = {}
     inner: dict[str, str] = {}
     hints = get_type_hints(kind, include_extras=True)
     for field in dataclasses.fields(kind):
-        if not field.init:
-            continue
-        hint, name = hints[field.name], field.name
+        hint, name, omit = hints[field.name], field.name, omit_prefixes
         if get_origin(hint) is Annotated:
-            marks = [mark for mark in get_args(hint)[1:] if hasattr(mark, "name")]
-            hint = get_args(hint)[0]
-            name = next((mark.name for mark in marks if mark.name is not None), name)
-        flag = f"{prefix}{name}".replace("_", "-")
+            hint, *marks = get_args(hint)
+            omit = omit or tyro.conf.OmitArgPrefixes in marks
+            name = next((mark.name for mark in marks if getattr(mark, "name", None) is not None), name)
         if dataclasses.is_dataclass(hint):
-            inner |= _flags_of(hint, f"{prefix}{name}." if name else prefix)
+            below = "" if omit else f"{prefix}{name}." if name else prefix
+            inner |= _flags_of(hint, below, omit_prefixes=omit)
         else:
-            found[field.name] = f"--{flag}"
+            found[field.name] = "--" + f"{prefix}{name}".replace("_", "-")
     return {**inner, **found}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 
@@ -25,9 +24,7 @@ class _Arguments:
     """Run directories."""
     out: Path
     """Folder for the files."""
-    rules: Annotated[tyro.conf.OmitSubcommandPrefixes[Rules], tyro.conf.arg(name="")] = field(
-        default_factory=Rules
-    )
+    rules: tyro.conf.OmitArgPrefixes[Rules] = field(default_factory=Rules)
     minari: str | None = None
     """Write a Minari dataset with this name too, such as montezuma/demos-v0."""
     problem: str | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import importlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from goexplore import _native as native
 from goexplore.engines import Certificate, Engine, EngineWish, choose_engine, distrust, version_for
@@ -59,8 +59,8 @@ class AtariGame(EnvironmentSpec):
     """All 18 actions instead of those that the game uses."""
     episode_end: EpisodeEnd | None = None
     """What ends an episode (appendix A.2). None: life loss for Montezuma's Revenge, else game over."""
-    bound_engine: Engine = field(default="ale", init=False, repr=False, compare=False)
-    """The engine that plays, set by `with_engine`: it decides how fast a search is, not what it finds."""
+    bound_engine: ClassVar[Engine] = "ale"
+    """The engine that plays, which `with_engine` sets: no setting, for it decides the speed alone."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.game, str):

@@ -37,7 +37,6 @@ class _Spec:
         return {
             each.name: getattr(self, each.name)
             for each in dataclasses.fields(self)  # type: ignore[arg-type]
-            if each.init
         }
 
     def with_settings(self: Spec, settings: dict[str, Any]) -> Spec:

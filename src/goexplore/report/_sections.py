@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from goexplore.archive import Actions, ScoreLength
+from goexplore.archive import Actions
 from goexplore.demos import keep_different
 from goexplore.envs import Environment
 from goexplore.errors import DemonstrationError
@@ -237,7 +237,7 @@ def videos_section(
     runs: Sequence[Run], count: int, progress: Callable[[str], None] = lambda line: None
 ) -> str:
     """Return videos of the best trajectories; say so where there is nothing to see yet."""
-    figures = []
+    figures: list[str] = []
     for run, entry, actions in islice(_different(runs), count):
         env = run.source.problem.env.with_engine("auto").env
         score = run.source.archive[entry].score
@@ -270,19 +270,25 @@ def _different(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Actions]]:
         (run, entry)
         for run in runs
         for entry in run.source.ranked()[:_LOOKED_THROUGH]
-        if run.source.archive[entry].length >= _SHORTEST_VIDEO or run.source.archive.best_is_a_result
+        if _is_result(run, entry) or run.source.archive[entry].length >= _SHORTEST_VIDEO
     ]
     if any(run.source.archive.best_is_a_result for run in runs):
-        standings = {id(run): run.source.archive.score_index.score_length for run in runs}
-        ranked.sort(key=lambda each: _order(standings[id(each[0])](each[1])))
+        ranked.sort(key=lambda each: _standing(*each))
     trajectories = (run.source.archive.trajectory(entry) for run, entry in ranked)
     for position in keep_different(trajectories, 0.2):
         run, entry = ranked[position]
         yield run, entry, run.source.archive.trajectory(entry)
 
 
-def _order(score_length: ScoreLength) -> tuple[float, int]:
-    return -score_length.score, score_length.length
+def _is_result(run: Run, entry: int) -> bool:
+    archive = run.source.archive
+    return archive.has_ended(entry) or archive.score_index.score_length(entry).score > 0
+
+
+def _standing(run: Run, entry: int) -> tuple[bool, float, int]:
+    """Return what sorts trajectories: results first, then the highest score, then the shortest."""
+    score, length = run.source.archive.score_index.score_length(entry)
+    return not _is_result(run, entry), -score, length
 
 
 def verification_section(runs: Sequence[Run]) -> str:

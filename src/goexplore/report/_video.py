@@ -64,7 +64,7 @@ def _play_moments(spec: EnvironmentSpec, actions: Actions, every: int) -> Iterat
     for number in range(1, total + 1):
         training_frame = (number - 1) // steps
         step = env.step(actions[training_frame])
-        score += step.reward
+        score += float(step.reward)
         if number % every == 0 or step.ended or number == total:
             yield _moment(env, score, training_frame + 1)
         if step.ended:
@@ -107,7 +107,7 @@ def _play_episode(
 
     def watch(reward: float) -> None:
         nonlocal score, count
-        score, count = score + reward, count + 1
+        score, count = score + float(reward), count + 1
         if count % every == 0:
             frames.append((picture_of(env), score))
 

@@ -44,6 +44,8 @@ class DemonstrationBuffer:
         self.rewards = [np.array(each.rewards) for each in demonstrations]
         self.scores = [np.concatenate([[0.0], np.cumsum(each.rewards)]) for each in demonstrations]
         """After each number of training frames."""
+        self.step_costs = [max(0.0, -float(np.median(each.rewards))) for each in demonstrations]
+        """What a training frame of each demonstration typically costs: 0 where most rewards are 0."""
         self.ends = [each.end != End.NONE for each in demonstrations]
         """Whether each demonstration ends its episode."""
         self.mean_score = float(np.mean([abs(each.score) for each in demonstrations])) or 1.0

@@ -120,6 +120,7 @@ class Rollout:
         scores = buffer.scores[number]
         self._goal = scores[point:] - scores[point]
         """What the demonstration wins from here on, after each number of training frames."""
+        self._step_cost = buffer.step_costs[number]
         self._must_end = buffer.ends[number]
         """Whether success means to end the episode, as the demonstration does."""
         self._clear()
@@ -199,7 +200,7 @@ class Rollout:
     def _has_succeeded(self, ended: bool) -> bool:
         """Whether the score is the demonstration's, and the episode over where the demonstration's is."""
         if self._must_end:
-            return ended and self._score >= self._goal[-1] - self._config.allowed_deficit
+            return ended and self._score >= self._goal[-1] - self._allowance()
         return bool(self._score >= self._goal[-1])
 
     def _why(self, *, death: bool, over: bool, lags: bool) -> Ending:
@@ -226,11 +227,16 @@ class Rollout:
     def _lags(self) -> bool:
         """Whether the score is below all that the demonstration had within the allowed lag (appendix A.7).
 
-        Where scores only rise that is its score of some time ago; a cost per step is no lag.
+        Where scores only rise that is its score of some time ago; a cost per step alone is no lag.
         """
         then = self._steps - self._config.allowed_lag
         if self._success or then < 0:
             return False
         last = len(self._goal) - 1
         lowest = self._goal[min(then, last) : min(self._steps, last) + 1].min()
-        return bool(self._score < lowest - self._config.allowed_deficit)
+        return bool(self._score < lowest - self._allowance())
+
+    def _allowance(self) -> float:
+        """Return by how many points the score may be behind: more where additional steps cost something."""
+        additional = min(max(self._steps - len(self._goal) + 1, 0), self._config.allowed_lag)
+        return self._config.allowed_deficit + self._step_cost * additional

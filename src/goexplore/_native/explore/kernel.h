@@ -1,7 +1,7 @@
 /* One exploration, without the interpreter: return to a cell, act from there, note what is new or better.
  *
- * The definition is PythonKernel (goexplore/exploration/_kernel.py): from the same task and board come the same
- * findings, in the same order.
+ * The definition is PythonKernel (goexplore/exploration/_kernel.py): from the same task and score index come the same
+ * results, in the same order.
  */
 #ifndef GOEXPLORE_KERNEL_H
 #define GOEXPLORE_KERNEL_H
@@ -14,7 +14,7 @@
 #include "../cells/tracking.h"
 #include "digest.h"
 
-enum { UNKNOWN = -1, NO_OFFER = -1, NO_PLACE = -1 };
+enum { UNKNOWN = -1, NO_CANDIDATE = -1, NO_LOCATION = -1 };
 
 typedef enum { CELLS_DOWNSCALED, CELLS_MONTEZUMA, CELLS_PITFALL } CellsKind;
 
@@ -23,29 +23,30 @@ typedef enum { CELLS_DOWNSCALED, CELLS_MONTEZUMA, CELLS_PITFALL } CellsKind;
 typedef struct {
     double score;
     int32_t length;
-} Standing;
+} ScoreLength;
 
-static inline bool beats(Standing one, Standing other)
+static inline bool beats(ScoreLength one, ScoreLength other)
 {
     return one.score > other.score || (one.score == other.score && one.length < other.length);
 }
 
-/* The (score, length) table: the memory of goexplore.archive.Scoreboard, which must not change meanwhile. */
+/* The (score, length) table: the memory of goexplore.archive.ScoreIndex, which must not change meanwhile. */
 typedef struct {
     const int32_t *slots;
     size_t slot_count; /* a power of two */
     const uint64_t *digests;
     const double *scores;
     const int32_t *lengths;
-} Board;
+} ScoreIndex;
 
-static int32_t board_find(const Board *board, Digest cell)
+static int32_t score_index_find(const ScoreIndex *score_index, Digest cell)
 {
-    const size_t mask = board->slot_count - 1;
+    const size_t mask = score_index->slot_count - 1;
     for (size_t slot = cell.low & mask;; slot = (slot + 1) & mask) {
-        const int32_t entry = board->slots[slot];
+        const int32_t entry = score_index->slots[slot];
         if (entry == UNKNOWN ||
-            (board->digests[2 * (size_t)entry] == cell.low && board->digests[2 * (size_t)entry + 1] == cell.high))
+            (score_index->digests[2 * (size_t)entry] == cell.low &&
+             score_index->digests[2 * (size_t)entry + 1] == cell.high))
             return entry;
     }
 }
@@ -118,15 +119,15 @@ static int32_t table_add(Table *table, Digest cell)
 
 typedef struct {
     int32_t number; /* the cell's entry, or UNKNOWN */
-    Standing best;
-    int32_t offer; /* or NO_OFFER */
+    ScoreLength best;
+    int32_t candidate; /* or NO_CANDIDATE */
 } Visit;
 
 typedef struct {
     int32_t visit, offset;
-    Standing standing;
+    ScoreLength score_length;
     int16_t level, room;
-} Offer;
+} Candidate;
 
 typedef struct {
     /* Settings */
@@ -139,7 +140,7 @@ typedef struct {
     uint32_t action_count;
     bool ends_at_life_loss;
     int32_t score_limit;               /* where the score starts again at 0, or 0 */
-    int32_t room_address, level_address; /* in memory, or NO_PLACE */
+    int32_t room_address, level_address; /* in memory, or NO_LOCATION */
     int16_t grey[256];
     size_t max_key, snapshot_size;
     /* Where it is */
@@ -152,14 +153,14 @@ typedef struct {
     Visit *visits;
     uint8_t *keys;
     uint16_t *key_sizes;
-    Offer *offers;
+    Candidate *candidates;
     uint8_t *snapshots;
     uint8_t *taken;
-    size_t offer_count, taken_count, played;
-    /* The best of what was offered in this batch by tasks that come before */
-    Table offered;
-    Standing *offered_best;
-    size_t offered_room;
+    size_t candidate_count, taken_count, played;
+    /* The best of what was sent in this batch by tasks that come before */
+    Table sent;
+    ScoreLength *sent_best;
+    size_t sent_room;
     int64_t last_order;
 } Explorer;
 
@@ -174,14 +175,14 @@ static void explorer_free(Explorer *explorer)
 {
     downscale_free(&explorer->downscaler);
     table_free(&explorer->visited);
-    table_free(&explorer->offered);
+    table_free(&explorer->sent);
     free(explorer->visits);
     free(explorer->keys);
     free(explorer->key_sizes);
-    free(explorer->offers);
+    free(explorer->candidates);
     free(explorer->snapshots);
     free(explorer->taken);
-    free(explorer->offered_best);
+    free(explorer->sent_best);
 }
 
 /* Reserve memory, once the settings are there; return false where it is short. */
@@ -194,17 +195,17 @@ static bool explorer_begin(Explorer *explorer, uint32_t levels)
     explorer->max_key = explorer->kind == CELLS_DOWNSCALED ? (size_t)explorer->cell_width * explorer->cell_height
                                                            : (size_t)MAX_TRACKED_KEY;
     explorer->snapshot_size = SNAPSHOT_HEAD + tracked_size(explorer) + sizeof(State);
-    explorer->offered_room = 1024;
+    explorer->sent_room = 1024;
     explorer->visits = malloc(most * sizeof *explorer->visits);
     explorer->keys = malloc(most * explorer->max_key);
     explorer->key_sizes = malloc(most * sizeof *explorer->key_sizes);
-    explorer->offers = malloc(most * sizeof *explorer->offers);
+    explorer->candidates = malloc(most * sizeof *explorer->candidates);
     explorer->snapshots = malloc(most * explorer->snapshot_size);
     explorer->taken = malloc(most);
-    explorer->offered_best = malloc(explorer->offered_room * sizeof *explorer->offered_best);
-    return explorer->visits && explorer->keys && explorer->key_sizes && explorer->offers && explorer->snapshots &&
-           explorer->taken && explorer->offered_best && table_begin(&explorer->visited, room) &&
-           table_begin(&explorer->offered, explorer->offered_room) &&
+    explorer->sent_best = malloc(explorer->sent_room * sizeof *explorer->sent_best);
+    return explorer->visits && explorer->keys && explorer->key_sizes && explorer->candidates && explorer->snapshots &&
+           explorer->taken && explorer->sent_best && table_begin(&explorer->visited, room) &&
+           table_begin(&explorer->sent, explorer->sent_room) &&
            (explorer->kind != CELLS_DOWNSCALED ||
             downscale_begin(&explorer->downscaler, SCREEN_HEIGHT, SCREEN_WIDTH, explorer->cell_width,
                             explorer->cell_height, levels));
@@ -267,32 +268,32 @@ static size_t cell_key(Explorer *explorer, uint8_t *key)
     }
 }
 
-static void note_place(const Explorer *explorer, Offer *offer)
+static void record_location(const Explorer *explorer, Candidate *candidate)
 {
     if (explorer->kind == CELLS_DOWNSCALED) {
         const uint8_t *ram = explorer->machine.state.ram;
         const bool mapped = explorer->room_address >= 0;
-        offer->room = mapped ? ram[explorer->room_address] : NO_PLACE;
-        offer->level = !mapped ? NO_PLACE : explorer->level_address < 0 ? 0 : ram[explorer->level_address];
+        candidate->room = mapped ? ram[explorer->room_address] : NO_LOCATION;
+        candidate->level = !mapped ? NO_LOCATION : explorer->level_address < 0 ? 0 : ram[explorer->level_address];
     } else {
-        offer->room = explorer->tracked.room;
-        offer->level = (int16_t)explorer->tracked.level;
+        candidate->room = explorer->tracked.room;
+        candidate->level = (int16_t)explorer->tracked.level;
     }
 }
 
-/* Remember an offer for later tasks of the batch; short memory only costs offers that are of no use. */
-static void remember(Explorer *explorer, Digest cell, Standing standing)
+/* Remember a candidate for later tasks of the batch; short memory only costs candidates that are of no use. */
+static void remember(Explorer *explorer, Digest cell, ScoreLength score_length)
 {
-    if (explorer->offered.size == explorer->offered_room) {
-        void *larger = realloc(explorer->offered_best, 2 * explorer->offered_room * sizeof(Standing));
+    if (explorer->sent.size == explorer->sent_room) {
+        void *larger = realloc(explorer->sent_best, 2 * explorer->sent_room * sizeof(ScoreLength));
         if (larger == NULL)
             return;
-        explorer->offered_best = larger;
-        explorer->offered_room *= 2;
+        explorer->sent_best = larger;
+        explorer->sent_room *= 2;
     }
-    int32_t number = table_add(&explorer->offered, cell);
+    int32_t number = table_add(&explorer->sent, cell);
     if (number >= 0)
-        explorer->offered_best[number] = standing;
+        explorer->sent_best[number] = score_length;
 }
 
 typedef struct {
@@ -301,7 +302,7 @@ typedef struct {
     const uint8_t *snapshot, *cell;
     size_t snapshot_size, cell_size;
     int32_t number;
-    Standing standing;
+    ScoreLength score_length;
 } Task;
 
 typedef enum { EXPLORED, BAD_SNAPSHOT, OUT_OF_MEMORY } Outcome;
@@ -313,25 +314,25 @@ static Visit *first_visit(Explorer *explorer, Digest cell, const uint8_t *key, s
         return NULL;
     memcpy(explorer->keys + (size_t)index * explorer->max_key, key, size);
     explorer->key_sizes[index] = (uint16_t)size;
-    explorer->visits[index].offer = NO_OFFER;
+    explorer->visits[index].candidate = NO_CANDIDATE;
     return &explorer->visits[index];
 }
 
-static Outcome explore(Explorer *explorer, const Task *task, const Board *board)
+static Outcome explore(Explorer *explorer, const Task *task, const ScoreIndex *score_index)
 {
     if (task->order <= explorer->last_order)
-        table_clear(&explorer->offered); /* it was for tasks that come after this one, or for another batch */
+        table_clear(&explorer->sent); /* it was for tasks that come after this one, or for another batch */
     explorer->last_order = task->order;
     table_clear(&explorer->visited);
-    explorer->offer_count = explorer->taken_count = explorer->played = 0;
+    explorer->candidate_count = explorer->taken_count = explorer->played = 0;
     if (task->cell_size > explorer->max_key || !explorer_restore(explorer, task->snapshot, task->snapshot_size))
         return BAD_SNAPSHOT;
     Visit *here = first_visit(explorer, digest(task->cell, task->cell_size), task->cell, task->cell_size);
     if (here == NULL)
         return OUT_OF_MEMORY;
     here->number = task->number;
-    here->best = task->standing;
-    Standing standing = task->standing;
+    here->best = task->score_length;
+    ScoreLength score_length = task->score_length;
     State *state = &explorer->machine.state;
     uint64_t stream = task->stream;
     uint32_t action = draw_below(&stream, explorer->action_count);
@@ -350,8 +351,8 @@ static Outcome explore(Explorer *explorer, const Task *task, const Board *board)
         if (size == 0)
             break; /* the action that ended the episode has no destination cell */
         explorer->taken[explorer->taken_count++] = (uint8_t)action;
-        standing.score += reward;
-        standing.length++;
+        score_length.score += reward;
+        score_length.length++;
         const size_t index = (size_t)(here - explorer->visits);
         if (explorer->key_sizes[index] != size || memcmp(explorer->keys + index * explorer->max_key, key, size) != 0) {
             const Digest cell = digest(key, size);
@@ -361,25 +362,25 @@ static Outcome explore(Explorer *explorer, const Task *task, const Board *board)
             if (here == NULL)
                 return OUT_OF_MEMORY;
             if (explorer->visited.size > before) {
-                const int32_t offered = *table_slot(&explorer->offered, cell);
-                here->number = board_find(board, cell);
-                here->best = offered >= 0 ? explorer->offered_best[offered]
+                const int32_t sent = *table_slot(&explorer->sent, cell);
+                here->number = score_index_find(score_index, cell);
+                here->best = sent >= 0 ? explorer->sent_best[sent]
                              : here->number != UNKNOWN
-                                 ? (Standing){board->scores[here->number], board->lengths[here->number]}
-                                 : (Standing){-INFINITY, 0};
+                                 ? (ScoreLength){score_index->scores[here->number], score_index->lengths[here->number]}
+                                 : (ScoreLength){-INFINITY, 0};
             }
         }
-        if (beats(standing, here->best)) {
+        if (beats(score_length, here->best)) {
             const int32_t visit = (int32_t)(here - explorer->visits);
-            if (here->offer == NO_OFFER)
-                here->offer = (int32_t)explorer->offer_count++;
-            Offer *offer = &explorer->offers[here->offer];
-            offer->visit = visit;
-            offer->offset = (int32_t)explorer->taken_count;
-            offer->standing = here->best = standing;
-            note_place(explorer, offer);
-            explorer_snapshot(explorer, explorer->snapshots + (size_t)here->offer * explorer->snapshot_size);
-            remember(explorer, explorer->visited.cells[visit], standing);
+            if (here->candidate == NO_CANDIDATE)
+                here->candidate = (int32_t)explorer->candidate_count++;
+            Candidate *candidate = &explorer->candidates[here->candidate];
+            candidate->visit = visit;
+            candidate->offset = (int32_t)explorer->taken_count;
+            candidate->score_length = here->best = score_length;
+            record_location(explorer, candidate);
+            explorer_snapshot(explorer, explorer->snapshots + (size_t)here->candidate * explorer->snapshot_size);
+            remember(explorer, explorer->visited.cells[visit], score_length);
         }
         if (explorer->played == explorer->limit)
             break;
