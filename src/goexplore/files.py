@@ -36,7 +36,7 @@ def output_errors(file: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(
-            f"expected to write {file}, got {error.strerror or error}: choose another --out"
+            f"expected to write {file}, got {error.strerror or error}: choose another `out`"
         ) from error
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,43 +12,10 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "goexplore"]
+from goexplore.cli import main
+from tests.cli.commands import checkpoint, children, goexplore, tables, wait_until
+
 QUICK = ["--engine", "ale", "--exploration.batch-size", "20"]
-
-
-def goexplore(*arguments, **settings):
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False, **settings
-    )
-
-
-@pytest.fixture
-def start():
-    """Start a command in the background; whatever is left of it goes when the test ends."""
-    processes = []
-
-    def start(*arguments):
-        process = subprocess.Popen(
-            [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        processes.append(process)
-        return process
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
-def tables(run):
-    newest = sorted((Path(run) / "checkpoints").iterdir())[-1]
-    return [(newest / name).read_bytes() for name in ("archive.parquet", "segments.parquet")]
-
-
-def batches(run):
-    metrics = Path(run) / "metrics.jsonl"
-    lines = metrics.read_text().splitlines() if metrics.exists() else []
-    return json.loads(lines[-1])["batches"] if lines else 0
 
 
 def test_help_answers_at_once():
@@ -63,7 +31,7 @@ def test_help_of_explore_lists_every_setting():
     for option in (
         "--game-frames",
         "--until-level",
-        "--selection.more-keys-weight",
+        "--selection.rank-weight",
         "--exploration.repeat-probability",
         "--cells.cell-width",
         "--env.frame-skip",
@@ -124,14 +92,22 @@ def test_verify_confirms_every_entry(finished):
 
 def test_info_summarises_the_run(finished):
     text = goexplore("info", finished[0]).stdout
-    for words in ("problem      montezuma, seed 0", "engine       ale", "game frames", "cells", "rooms", "search score", "ale-py"):
+    for words in (
+        "problem      montezuma, seed 0",
+        "engine       ale",
+        "game frames",
+        "cells",
+        "rooms",
+        "search score",
+        "ale-py",
+    ):
         assert words in text
 
 
 def test_pandas_opens_the_archive(finished):
     import pandas
 
-    frame = pandas.read_parquet(sorted((finished[0] / "checkpoints").iterdir())[-1] / "archive.parquet")
+    frame = pandas.read_parquet(checkpoint(finished[0]) / "archive.parquet")
     assert {"cell", "score", "length", "room", "x", "y", "keys"} <= set(frame.columns)
     assert frame.score.max() >= 0
     assert frame.cell.is_unique
@@ -140,14 +116,13 @@ def test_pandas_opens_the_archive(finished):
 def test_verify_finds_a_trajectory_that_does_not_lead_where_it_should(finished, tmp_path):
     """A changed action and a changed score, with checksums that fit: only the replay can tell."""
     import hashlib
-    import shutil
 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     run = tmp_path / "changed"
     shutil.copytree(finished[0], run)
-    folder = sorted((run / "checkpoints").iterdir())[-1]
+    folder = checkpoint(run)
     table = pq.read_table(folder / "archive.parquet")
     scores = table["score"].to_pylist()
     scores[3] += 100
@@ -168,13 +143,6 @@ def test_the_number_of_workers_does_not_change_a_byte(finished, workers, tmp_pat
     )
     assert result.returncode == 0, result.stderr
     assert tables(tmp_path / "run") == tables(finished[0])
-
-
-def wait_until(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
@@ -198,10 +166,6 @@ def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(preset, start,
     assert tables(run) == tables(whole)
     frames = [json.loads(line)["game_frames"] for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert frames == sorted(frames)
-
-
-def children(process):
-    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
 def test_a_worker_killed_in_the_middle_does_not_change_a_byte(finished, start, tmp_path):
@@ -249,36 +213,122 @@ def test_workers_end_with_a_main_process_that_was_killed(start, tmp_path):
         wait_until(lambda worker=worker: not Path(f"/proc/{worker}").exists())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["explore", "montezumma"], "Did you mean montezuma?"),
-        (["explore", "ALE/Pitfal-v5"], "Did you mean ALE/Pitfall-v5?"),
-        (["explode"], "Did you mean explore?"),
-        (["explore", "montezuma", "--workers", "-1"], "expected --workers to be 0 or more, got -1"),
-        (["explore", "montezuma", "--game-frames", "-5"], "--game-frames to be more than 0, got -5"),
-        (["explore", "montezuma", "--game-frames", "many"], "got 'many'"),
-        (["explore", "montezuma", "--minutes", "0"], "--minutes to be more than 0, got 0"),
-        (["explore", "montezuma", "--minutes", "inf"], "--minutes to be more than 0, got inf"),
-        (["explore", "montezuma", "--checkpoint-minutes", "nan"], "--checkpoint-minutes to be more than 0"),
-        (["explore", "montezuma", "--env.game", "ALE/Pong-v5"], "got ALE/Pong-v5"),
-        (["explore", "montezuma-pixels", "--cells.width", "200"], "at least 200 x 8 pixels, got 160 x 210"),
-        (["explore", "montezuma", "--seed", "-1"], "--seed to be 0 or more, got -1"),
-        (["explore", "montezuma", "--exploration.batch-size", "0"], "--exploration.batch-size to be 1 or more, got 0"),
-        (["explore", "montezuma", "--run-dir", "/dev/null/run"], "Not a directory"),
-        (["explore", "montezuma", "--resume", "--run-dir", "/nowhere"], "config.json"),
-        (["explore", "montezuma-pixels", "--selection.more-keys-weight", "1"], "which hold no keys"),
-        (["info", "/nowhere"], "config.json"),
-        (["verify", "/nowhere"], "config.json"),
-    ],
-)
-def test_bad_input_gets_one_clear_line(arguments, words, tmp_path):
-    result = goexplore(*arguments, cwd=tmp_path)
-    assert result.returncode == 2
-    assert words in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert "Traceback" not in result.stderr
+MISTAKES = [
+    (["explore", "montezumma"], "Did you mean montezuma?"),
+    (["explore", "ALE/Pitfal-v5"], "Did you mean ALE/Pitfall-v5?"),
+    (["explore", "ALE"], "expected a name that begins with ALE/ (any Atari game"),
+    (["explore", "no_such_module:Lock"], "expected a module no_such_module on Python's path"),
+    (
+        ["explore", "tests.fields:Feld"],
+        "expected Feld in the module tests.fields, got none. Did you mean Field?",
+    ),
+    (["explore", "--minutes", "3"], "expected TARGET first, got '--minutes'"),
+    (["explode"], "Did you mean explore?"),
+    (["explore", "montezuma", "--workers", "-1"], "expected --workers to be 0 or more, got -1"),
+    (["explore", "montezuma", "--game-frames", "-5"], "expected --game-frames to be more than 0, got -5"),
+    (
+        ["explore", "montezuma", "--game-frames", "many"],
+        "expected --game-frames to be a whole number such as",
+    ),
+    (["explore", "montezuma", "--minutes", "0"], "expected --minutes to be more than 0, got 0"),
+    (["explore", "montezuma", "--minutes", "inf"], "expected --minutes to be more than 0, got inf"),
+    (["explore", "montezuma", "--until-level", "0"], "expected --until-level to be more than 0, got 0"),
+    (["explore", "montezuma", "--checkpoint-minutes", "nan"], "--checkpoint-minutes to be more than 0"),
+    (["explore", "montezuma", "--seed", "-1"], "expected --seed to be 0 or more, got -1"),
+    (["explore", "montezuma", "--env.game", "ALE/Pong-v5"], "for montezuma cells, got ALE/Pong-v5"),
+    (["explore", "montezuma", "--env.frame-skip", "0"], "expected --env.frame-skip to be 1 or more, got 0"),
+    (["explore", "montezuma", "--cells.cell-width", "0"], "expected --cells.cell-width to be"),
+    (["explore", "montezuma-pixels", "--cells.width", "200"], "at least 200 x 8 pixels, got 160 x 210"),
+    (
+        ["explore", "montezuma-pixels", "--selection.rank-weight", "1"],
+        "expected --selection.rank-weight to be 0 for cells that have no rank, got 1",
+    ),
+    (
+        ["explore", "montezuma", "--exploration.batch-size", "0"],
+        "expected --exploration.batch-size to be 1 or more, got 0",
+    ),
+    (["explore", "two-mazes", "--engine", "native"], "expected --engine auto for two-mazes"),
+    (["explore", "montezuma", "--run-dir", "/dev/null/run"], "Not a directory"),
+    (["explore", "montezuma", "--resume", "--run-dir", "/nowhere"], "config.json"),
+    (["info", "/nowhere"], "config.json"),
+    (["cells", "/nowhere"], "config.json"),
+    (["report", "/nowhere"], "config.json"),
+    (["verify", "/nowhere"], "expected a demonstration's file, a folder of them or a sample, got '/nowhere'"),
+    (["check-env", "montezuma", "--steps", "0"], "expected --steps to be 1 or more, got 0"),
+    (["check-env", "montezuma", "--timeout-seconds", "0"], "--timeout-seconds to be more than 0, got 0"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISTAKES)
+def test_bad_input_gets_one_clear_line_with_the_flag_to_change(
+    arguments, words, complaint, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    line = complaint(*arguments)
+    assert words in line
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_line_is_all_that_a_real_process_says(tmp_path):
+    result = goexplore("explore", "montezuma", "--exploration.batch-size", "0", cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith("goexplore: expected --exploration.batch-size to be 1 or more, got 0")
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("verb", ["info", "cells", "verify", "video", "report", "map", "demos", "explore"])
+def test_a_run_of_the_first_format_is_refused(verb, finished, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = Path(shutil.copytree(finished[0], tmp_path / "run"))
+    config = json.loads((run / "config.json").read_text())
+    config["format"] = 1
+    config["config"] = config.pop("search")
+    (run / "config.json").write_text(json.dumps(config))
+    more = {"demos": ["--out", "demos"], "explore": ["--resume", *QUICK]}.get(verb, [])
+    arguments = [verb, "montezuma", "--run-dir", run] if verb == "explore" else [verb, run]
+    line = complaint(*arguments, *more)
+    assert "expected a run of format 2, got format 1" in line
+    assert "read it with the version of goexplore in its config.json" in line
+
+
+def test_the_problems_that_are_registered_are_listed(capsys):
+    assert main(["explore", "--list"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert {"montezuma", "montezuma-2021", "pitfall-pixels", "two-mazes", "ALE/..."} <= set(names)
+    assert names == sorted(names)
+
+
+@pytest.mark.parametrize("verb", ["explore", "compare"])
+def test_a_verb_without_a_target_says_what_one_is(verb, capsys):
+    assert main([verb]) == 2
+    assert f"usage: goexplore {verb} TARGET" in capsys.readouterr().out
+    assert main([verb, "--help"]) == 0
+
+
+def test_an_environment_can_be_checked(capsys):
+    assert main(["check-env", "two-mazes", "--steps", "100"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("two-mazes: keeps the contract\n")
+    assert "steps/s" in said
+
+
+def test_an_environment_that_fails_is_told_check_by_check(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["check-env", "tests.api.test_front_door:Textual", "--steps", "100"]) == 1
+    said = capsys.readouterr().out
+    assert "FAIL" in said
+    assert "expected bytes from Textual.snapshot, got str" in said
+    assert complains_about(capsys, "explore", "tests.api.test_front_door:Textual") == (
+        "expected bytes from Textual.snapshot, got str: return everything that `restore` needs, as bytes"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def complains_about(capsys, *arguments):
+    assert main(list(arguments)) == 2
+    return capsys.readouterr().err.strip().removeprefix("goexplore: ").partition(" (check ")[0]
 
 
 def test_a_run_that_exists_is_not_touched(finished):
@@ -307,8 +357,16 @@ def test_counts_may_be_written_short(text, number):
 
 FULL_DISK = """
 import resource, sys
+import goexplore.api._explore as front
 from goexplore.cli import main
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+
+check = front.require_env
+
+def check_then_fill(*problem, **settings):
+    check(*problem, **settings)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+
+front.require_env = check_then_fill
 sys.exit(main(sys.argv[2:]))
 """
 
@@ -323,32 +381,24 @@ def test_a_full_disk_is_one_clear_line(size, tmp_path):
     assert len(re.findall(r"^(?!engine: )", result.stderr.strip(), re.MULTILINE)) == 1
 
 
-def test_limits_on_level_and_score_stop_the_search(tmp_path):
-    result = goexplore("explore", "montezuma", "--until-score", "0", "--run-dir", tmp_path / "run", *QUICK)
-    assert result.returncode == 0
-    assert "done: 0 game frames" in result.stdout
+def test_a_limit_on_the_score_stops_the_search(tmp_path):
+    result = goexplore("explore", "two-mazes", "--until-score", "100", "--run-dir", tmp_path / "run")
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"done: [\d,]+ game frames, [\d,]+ cells, best score [12]00", result.stdout)
+
+
+def test_a_game_without_rooms_speaks_of_none(tmp_path, capsys):
+    run = tmp_path / "run"
+    goexplore("explore", "two-mazes", "--until-score", "100", "--run-dir", run)
+    assert main(["info", str(run)]) == 0
+    assert main(["demos", str(run), "--out", str(tmp_path / "demos")]) == 0
+    said = capsys.readouterr().out.replace(str(tmp_path), "")
+    assert "search score" in said
+    assert "room" not in said
+    assert "-1" not in said
 
 
 def test_any_atari_game_can_be_explored(tmp_path):
     result = goexplore("explore", "ALE/Freeway-v5", "--game-frames", "10K", "--run-dir", tmp_path / "run")
     assert result.returncode == 0, result.stderr
     assert goexplore("verify", tmp_path / "run", "--sample", "5").returncode == 0
-
-
-def test_exploring_needs_neither_torch_nor_ray(tmp_path):
-    script = """
-import sys
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("torch", "ray", "tensorflow"):
-            raise AssertionError(f"{name} was imported")
-
-sys.meta_path.insert(0, Blocked())
-from goexplore.cli import main
-code = main(["explore", "montezuma", "--game-frames", "1K", "--serial", "--run-dir", sys.argv[1]])
-sys.exit(code)
-"""
-    command = [sys.executable, "-c", script, tmp_path / "run"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr

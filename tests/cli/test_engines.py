@@ -14,22 +14,28 @@ import ale_py
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from goexplore.certification import Certification
 
 from goexplore import _native as native
 from goexplore._native import version
 from goexplore.cli._certify import run_certify
 from goexplore.cli._verify import run_verify
-from goexplore.demos import Source
-from goexplore.engines import CERTIFIED, choose_engine, distrust, version_for
+from goexplore.engines import Certification, choose_engine, distrust, version_for
 from goexplore.envs import AtariEnv
 from goexplore.errors import ConfigError, OutputError
-from tests.cli.test_cli import goexplore, start, tables, wait_until  # noqa: F401
+from goexplore.games import certificate
+from goexplore.problems import find_problem
+from goexplore.runs import SavedRun
+from tests.cli.commands import checkpoint, goexplore, tables, wait_until
 
 pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 
+CERTIFIED = ["montezuma_revenge", "pitfall"]
 QUICK = ["--game-frames", "100K", "--exploration.batch-size", "20"]
 NATIVE = [*QUICK, "--engine", "native"]
+
+
+def choose(rom, wish="auto"):
+    return choose_engine(rom, wish, certificate(rom))
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +50,13 @@ def explored(tmp_path_factory):
 def test_both_engines_leave_the_same_archive_but_for_the_snapshots(explored, tmp_path):
     result = goexplore("explore", "montezuma", "--run-dir", tmp_path / "run", *QUICK, "--engine", "ale")
     assert result.returncode == 0, result.stderr
-    folders = [sorted((run / "checkpoints").iterdir())[-1] for run in (explored, tmp_path / "run")]
+    folders = [checkpoint(run) for run in (explored, tmp_path / "run")]
     ours, theirs = (pq.read_table(folder / "archive.parquet").drop_columns("snapshot") for folder in folders)
     assert ours.equals(theirs)
     assert tables(explored)[1] == tables(tmp_path / "run")[1]
 
 
-@pytest.mark.parametrize("workers", [["--serial"], ["--workers", "1"], ["--workers", "3"]])
+@pytest.mark.parametrize("workers", [["--workers", "0"], ["--workers", "1"], ["--workers", "3"]])
 def test_the_number_of_threads_does_not_change_a_byte(explored, workers, tmp_path):
     result = goexplore("explore", "montezuma", "--run-dir", tmp_path / "run", *NATIVE, *workers)
     assert result.returncode == 0, result.stderr
@@ -58,7 +64,7 @@ def test_the_number_of_threads_does_not_change_a_byte(explored, workers, tmp_pat
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_stopped_and_resumed_the_archive_is_the_same(explored, start, number, tmp_path):  # noqa: F811
+def test_stopped_and_resumed_the_archive_is_the_same(explored, start, number, tmp_path):
     run = tmp_path / "run"
     arguments = ["explore", "montezuma", "--run-dir", run, *NATIVE, "--checkpoint-minutes", "0.002"]
     process = start(*arguments)
@@ -108,19 +114,21 @@ def test_a_difference_ends_the_use_of_the_native_engine_for_that_game(copied, mo
     monkeypatch.setattr(AtariEnv, "memory", lambda env: memory(env)[:-1] + b"!")  # what ale-py would say
     assert run_verify([str(copied), "--sample", "3"]) == 1
     printed = capsys.readouterr().out
-    assert "the simulator's state differs" in printed
+    assert "the game's memory differs from the saved snapshot's" in printed
     assert "is not used for montezuma_revenge on this machine any more" in printed
-    assert choose_engine("montezuma_revenge", "auto").engine == "ale"
+    assert choose("montezuma_revenge").engine == "ale"
     with pytest.raises(ConfigError, match="the native one, which was seen to differ"):
-        choose_engine("montezuma_revenge", "native")
-    assert Source.open(copied).replaying_engine == "ale"
+        choose("montezuma_revenge", "native")
+    saved = SavedRun.open(copied)  # what was found before can still be looked at
+    assert saved.problem.env.engine == "native"
+    assert saved.problem.env.with_engine("auto").env.engine == "ale"
     result = goexplore("explore", "montezuma", "--run-dir", copied, *QUICK, "--resume")
     assert result.returncode == 2
     assert "was seen to differ" in result.stderr
 
 
 def test_a_damaged_archive_is_not_the_engines_fault(copied):
-    folder = sorted((copied / "checkpoints").iterdir())[-1]
+    folder = checkpoint(copied)
     table = pq.read_table(folder / "archive.parquet")
     snapshots = table["snapshot"].to_pylist()
     snapshots[5] = snapshots[5][:20] + bytes([snapshots[5][20] ^ 1]) + snapshots[5][21:]  # a byte of memory
@@ -131,9 +139,9 @@ def test_a_damaged_archive_is_not_the_engines_fault(copied):
     (folder / "meta.json").write_text(json.dumps(meta))
     result = goexplore("verify", copied, "--all")
     assert result.returncode == 1
-    assert "entry 5: the simulator's state differs" in result.stdout
+    assert "entry 5: the game's memory differs" in result.stdout
     assert "the archive is damaged" in result.stdout
-    assert choose_engine("montezuma_revenge", "auto").engine == "native"
+    assert choose("montezuma_revenge").engine == "native"
 
 
 def test_without_the_engine_nobody_says_whose_fault_it_is(copied, monkeypatch, capsys):
@@ -143,7 +151,7 @@ def test_without_the_engine_nobody_says_whose_fault_it_is(copied, monkeypatch, c
     assert run_verify([str(copied), "--sample", "3"]) == 1
     assert "whether the engine or the archive is to blame cannot be told" in capsys.readouterr().out
     monkeypatch.undo()
-    assert choose_engine("montezuma_revenge", "auto").engine == "native"
+    assert choose("montezuma_revenge").engine == "native"
 
 
 def test_a_run_knows_the_version_of_the_engine_that_explored(copied, monkeypatch, capsys):
@@ -162,20 +170,28 @@ def test_a_run_knows_the_version_of_the_engine_that_explored(copied, monkeypatch
 
 @pytest.mark.parametrize("rom", CERTIFIED)
 def test_certified_games_use_the_native_engine(rom):
-    choice = choose_engine(rom, "auto")
+    choice = choose(rom)
     assert choice.engine == "native"
-    assert f"{CERTIFIED[rom].game_frames:,} game frames" in choice.reason
+    assert f"{certificate(rom).game_frames:,} game frames" in choice.reason
 
 
-def test_a_certificate_is_of_one_version_of_the_engine(monkeypatch):
+@pytest.mark.parametrize("rom", CERTIFIED)
+def test_a_certificate_is_of_one_version_of_the_engine(rom):
     """Who changes how it plays has to certify it again: `goexplore certify` prints the new certificate."""
-    for rom, certificate in CERTIFIED.items():
-        assert certificate.version == version_for(rom)
-    changed = replace(CERTIFIED["pitfall"], version="another")
-    monkeypatch.setitem(CERTIFIED, "pitfall", changed)
-    choice = choose_engine("pitfall", "auto")
+    assert certificate(rom).version == version_for(rom)
+    choice = choose_engine(rom, "auto", replace(certificate(rom), version="another"))
     assert choice.engine == "ale"
-    assert "changed since it was certified for pitfall" in choice.reason
+    assert f"changed since it was certified for {rom}" in choice.reason
+    choice = choose_engine(rom, "auto", replace(certificate(rom), md5="another"))
+    assert choice.engine == "ale"
+    assert f"certified for another ROM of {rom}" in choice.reason
+
+
+def test_a_game_is_bound_to_the_engine_that_plays_it():
+    env = find_problem("pitfall").env
+    assert env.with_engine("auto").env.engine == "native"
+    assert env.with_engine("ale").env.engine == env.with_engine("native").env.reference().engine == "ale"
+    assert env.with_engine("native").env == env, "the engine decides nothing but the speed"
 
 
 @pytest.fixture
@@ -218,12 +234,12 @@ def test_how_a_game_begins_and_how_it_is_translated_belong_to_its_version(source
 
 
 def test_an_engine_that_was_compiled_from_other_sources_is_not_certified(monkeypatch):
-    monkeypatch.setattr("goexplore.engines.sources_version", lambda: "another")
-    choice = choose_engine("pitfall", "auto")
+    monkeypatch.setattr(native, "build_version", lambda: "another")
+    choice = choose("pitfall")
     assert choice.engine == "ale"
     assert "sources changed since it was compiled" in choice.reason
     with pytest.raises(ConfigError, match="one that was compiled before they changed: reinstall goexplore"):
-        choose_engine("pitfall", "native")
+        choose("pitfall", "native")
     assert version_for("pitfall") == native.atari.VERSION
 
 
@@ -232,31 +248,31 @@ def test_a_game_that_the_engine_does_not_know_has_the_version_of_all_sources():
 
 
 def test_other_games_use_the_reference():
-    choice = choose_engine("pong", "auto")
+    choice = choose("pong")
     assert choice.engine == "ale"
     assert "not certified for pong" in choice.reason
 
 
 def test_without_a_compiled_engine_everything_runs_on_the_reference(monkeypatch):
     monkeypatch.setattr(native, "atari", None)
-    choice = choose_engine("montezuma_revenge", "auto")
+    choice = choose("montezuma_revenge")
     assert choice.engine == "ale"
     assert "not compiled" in choice.reason
     with pytest.raises(ConfigError, match=r"got an installation without one .* install a C compiler"):
-        choose_engine("montezuma_revenge", "native")
+        choose("montezuma_revenge", "native")
 
 
 def test_trust_that_cannot_be_noted_is_told_of(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    with pytest.raises(OutputError, match=r"expected to note in .* use --engine ale"):
+    with pytest.raises(OutputError, match=r"expected to note in .* set `engine` to ale"):
         distrust("pitfall", "a difference")
 
 
 def test_a_game_that_the_engine_does_not_know_is_refused(tmp_path):
     result = goexplore("explore", "ALE/Pong-v5", "--engine", "native", "--run-dir", tmp_path / "run")
     assert result.returncode == 2
-    assert "cannot play 'pong': use --engine ale" in result.stderr
+    assert re.search(r"cannot play 'pong': .*--engine", result.stderr)
 
 
 def test_certify_compares_both_engines(explored):
@@ -276,7 +292,7 @@ def test_a_difference_that_certify_finds_ends_the_use_of_the_engine(own_trust, m
     printed = capsys.readouterr().out
     assert "lives 3, not 4" in printed
     assert "is not used for pitfall on this machine any more" in printed
-    assert choose_engine("pitfall", "auto").engine == "ale"
+    assert choose("pitfall").engine == "ale"
     monkeypatch.setattr(ale_py.ALEInterface, "lives", lives)
     assert run_certify(["pitfall", "--game-frames", "100", "--workers", "1"]) == 0
     assert "seen to differ before and is still not used" in capsys.readouterr().out
@@ -297,7 +313,7 @@ def test_only_what_was_translated_gets_a_certificate(translated, monkeypatch, ca
     )
     monkeypatch.setattr("goexplore.cli._certify.certify", lambda *_, **__: found)
     assert run_certify(["pitfall"]) == 0
-    entry = "'pitfall': Certificate(md5='checksum', version='version', game_frames=7)"
+    entry = "CERTIFICATE = Certificate(md5='checksum', version='version', game_frames=7)"
     assert (entry in capsys.readouterr().out) == translated
 
 

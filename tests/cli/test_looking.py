@@ -7,7 +7,7 @@ import json
 import pytest
 
 from goexplore.demos import write_demonstration
-from tests.cli.test_cli import goexplore
+from tests.cli.commands import goexplore
 from tests.training.mazes import demonstrate
 
 
@@ -29,7 +29,7 @@ def test_the_whole_chain(run, tmp_path):
     assert f"{demo}: score 0 (search score)" in result.stdout
     result = goexplore("verify", demo)
     assert result.returncode == 0, result.stderr
-    assert "all rewards and screens as it says" in result.stdout
+    assert "all rewards and observations as it says" in result.stdout
     for source, name in ((demo, "demo.gif"), (run, "best.mp4")):
         result = goexplore("video", source, "--out", tmp_path / name, "--scale", "1")
         assert result.returncode == 0, result.stderr
@@ -75,8 +75,8 @@ def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
     result = goexplore("verify", demo, "montezuma-first-key-00")
     assert result.returncode == 1
     bad, good = result.stdout.splitlines()
-    assert bad.startswith(f"{demo}: expected the content that the checksum")
-    assert good.startswith("montezuma-first-key-00: replayed 288 game frames on ale-py")
+    assert bad.startswith(f"{demo.name}: expected the content that the checksum")
+    assert good.startswith("montezuma-first-key-00.demo.json: replayed 288 game frames on ale: score 100")
     result = goexplore("video", demo, "--out", tmp_path / "a.mp4")
     assert result.returncode == 2
     assert "expected the content that the checksum" in result.stderr
@@ -86,7 +86,7 @@ def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
 def test_mazes_need_no_emulator_to_be_verified(tmp_path):
     file = tmp_path / "mazes.demo.json"
     write_demonstration(demonstrate(), file)
-    assert "replayed 63 game frames in Python: score 200" in goexplore("verify", file).stdout
+    assert "replayed 63 game frames on python: score 200" in goexplore("verify", file).stdout
 
 
 def test_a_folder_of_demonstrations_is_verified(run, tmp_path):
@@ -104,29 +104,29 @@ def test_a_folder_of_demonstrations_is_verified(run, tmp_path):
         ),
         (["demos", "RUN", "--out", "x", "--count", "0"], "expected --count to be 1 or more"),
         (["demos", "nowhere", "--out", "x"], "expected a run directory with a config.json"),
-        (["video", "nothing"], "expected a demonstration's file or a sample"),
-        (["video", "RUN", "--out", "a.avi"], "that ends in .mp4 or .gif"),
-        (["video", "RUN", "--cell", "999999"], "expected an entry's number below"),
+        (["video", "nothing"], "expected a demonstration's file, a folder of them or a sample"),
+        (["video", "RUN", "--out", "a.avi"], "expected --out to be a file name that ends in .mp4 or .gif"),
+        (["video", "RUN", "--cell", "999999"], "expected --cell to be an entry's number below"),
         (["video", "montezuma-first-key-00", "--cell", "1"], "expected a run for --cell"),
         (["report"], "expected at least one run directory"),
         (["verify"], "expected a run directory or demonstrations"),
         (["verify", "RUN", "RUN"], "expected one run at a time"),
-        (["verify", "."], "expected a run or a folder of demonstrations"),
+        (["verify", "."], "expected *.demo.json files in the folder ., got none"),
         (["report", "RUN", "--videos", "-1"], "expected --videos to be 0 or more"),
         (["report", "RUN", "--out", "/proc/report.html"], "choose another --out"),
-        (["map", "RUN", "--out", "map.txt"], "expected a file name that ends in .png"),
+        (["map", "RUN", "--out", "map.txt"], "expected --out to be a file name that ends in .png"),
         (["video", "RUN", "--out", "/proc/a.mp4"], "choose another --out"),
-        (["video", "RUN", "--scale", "99"], "expected --scale between 1 and 16"),
+        (["video", "RUN", "--scale", "99"], "expected --scale to be between 1 and 16"),
         (["demos", "RUN", "--out", "/proc/demos"], "choose another --out"),
-        (["demos", "RUN", "--out", "x", "--until-score", "nan"], "expected --until-score to be a number"),
+        (
+            ["demos", "RUN", "--out", "x", "--until-score", "nan"],
+            "expected --until-score to be a finite number",
+        ),
         (["cells", "RUN", "--where", "rooom == 1"], "Did you mean room?"),
         (["cells", "RUN", "--limit", "-1"], "expected --limit to be 0 or more"),
     ],
 )
-def test_mistakes_are_one_clear_line(run, arguments, message, tmp_path):
-    arguments = [str(run) if each == "RUN" else each for each in arguments]
-    result = goexplore(*arguments, cwd=tmp_path)
-    assert result.returncode == 2
-    assert result.stderr.splitlines()[-1].startswith("goexplore: ")
-    assert message in result.stderr
+def test_mistakes_are_one_clear_line(run, arguments, message, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message in complaint(*(run if each == "RUN" else each for each in arguments))
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]

@@ -305,17 +305,22 @@ def test_a_better_score_is_no_success_before_the_end():
     assert not player.result().success
 
 
-def test_a_worse_score_at_the_end_is_no_success():
-    player = corridor(*STRAIGHT)
+@pytest.mark.parametrize(("lag", "ending"), [(2, "game over"), (3, "success")])
+def test_additional_steps_may_cost_what_they_cost_up_to_the_allowed_lag(lag, ending):
+    """The detour takes 7 steps instead of 4: three more, at a point each."""
+    player = corridor(*STRAIGHT, config=dataclasses.replace(STILL, allowed_lag=lag))
     moved = play(player, DETOUR)
+    assert len(moved) == 7
     assert moved[-1].terminated
-    assert (player.ending, player.result().success) == ("game over", False)
+    assert player.ending == ending
+    assert player.result().success == (ending == "success")
 
 
 @pytest.mark.parametrize(("deficit", "success"), [(2.0, False), (3.0, True)])
-def test_unless_it_is_within_the_allowed_deficit(deficit, success):
-    """The detour of 7 steps costs 3 more than the straight way."""
-    player = corridor(*STRAIGHT, config=dataclasses.replace(STILL, allowed_deficit=deficit))
+def test_a_worse_score_at_the_end_is_a_success_within_the_allowed_deficit(deficit, success):
+    """Without any lag, the three points must be allowed for as points."""
+    config = dataclasses.replace(STILL, allowed_lag=0, allowed_deficit=deficit)
+    player = corridor(*STRAIGHT, config=config)
     play(player, DETOUR)
     assert player.result().success == success
 
@@ -327,11 +332,11 @@ def test_success_counts_what_is_left_from_the_starting_point_on():
     assert player.result() == (Start(0, 3), True)
 
 
-@pytest.mark.parametrize(("deficit", "longer"), [(0.0, 1), (5.0, 6)])
+@pytest.mark.parametrize(("deficit", "longer"), [(0.0, 11), (5.0, 16)])
 def test_what_the_demonstration_pays_as_well_is_no_lag(deficit, longer):
     """With a cost per step the score falls for ever: only what cannot succeed any more is ended.
 
-    The demonstration stands still for 60 steps first, much longer than the allowed lag.
+    The demonstration of 64 steps stands still for 60 first, much longer than the allowed lag of ten.
     """
     config = dataclasses.replace(STILL, allowed_lag=10, allowed_deficit=deficit)
     player = corridor(*[0] * 60, *STRAIGHT, config=config)
@@ -340,15 +345,38 @@ def test_what_the_demonstration_pays_as_well_is_no_lag(deficit, longer):
     assert len(moved) == 64 + longer
 
 
-def test_an_episode_that_the_environment_cuts_off_is_truncated():
-    class Short(Corridor):
-        limit = 6
+class Short(Corridor):
+    """Six steps, of which each costs a point: within the allowed lag of the straight way."""
 
-    player = corridor(*STRAIGHT, env=Short)
-    moved = play(player, [0] * 10)
-    assert len(moved) == 6
-    assert moved[-1] == Transition(-1.0, truncated=True), "what would follow is to be estimated"
+    limit = 6
+
+
+class Free(Corridor):
+    """Nothing costs anything: the score says nothing about the goal."""
+
+    limit = 20
+
+    def step(self, action):
+        return super().step(action)._replace(reward=0.0)
+
+
+@pytest.mark.parametrize(("env", "cost"), [(Short, 1.0), (Free, 0.0)])
+def test_who_lets_the_environment_s_time_run_out_has_not_reached_the_goal(env, cost):
+    """Earlier code took any end for the demonstration's: who never moved succeeded."""
+    player = corridor(*STRAIGHT, env=env)
+    moved = play(player, [0] * 100)
+    assert len(moved) == env.limit
+    assert moved[-1] == Transition(-cost, truncated=True), "what would follow is to be estimated"
     assert (player.ending, player.result().success) == ("truncated", False)
+    player.begin(Start(0, 0))
+    play(player, STRAIGHT)
+    assert player.ending == "success"
+
+
+def test_where_the_demonstration_runs_out_of_time_too_that_is_its_end():
+    player = corridor(*[0] * 6, env=Short)
+    assert len(play(player, [0] * 10)) == 6
+    assert (player.ending, player.result().success) == ("success", True)
 
 
 class Mortal(Corridor):

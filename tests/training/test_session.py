@@ -14,8 +14,9 @@ import pytest
 import torch
 
 from goexplore.cli import main
-from goexplore.demos import write_demonstration
-from goexplore.errors import CheckpointError, ConfigError, DemonstrationError, RunDirectoryError
+from goexplore.demos import _samples, write_demonstration
+from goexplore.errors import CheckpointError, ConfigError, DemonstrationError, ProblemError, RunDirectoryError
+from goexplore.problems import Problem
 from goexplore.runs import TrainingMetrics
 from goexplore.training import (
     PRESETS,
@@ -28,6 +29,7 @@ from goexplore.training import (
     training_preset,
 )
 from goexplore.training._directory import TrainingStatus
+from tests.training.combination import Combination, by_digits
 from tests.training.mazes import ACTIONS, demonstrate, key_after_a_fall
 
 SMALL = dataclasses.replace(training_preset("tiny"), environments=8)
@@ -259,6 +261,42 @@ def test_settings_come_back_from_a_run_directory_as_they_were(tmp_path, name):
     assert run.read_demonstrations() == [demonstrate()]
 
 
+class TestUsersEnvironment:
+    """A problem from an import path: no file makes us import it."""
+
+    PROBLEM = Problem(env=Combination, cells=by_digits)
+    LIMITS = TrainingLimits(training_frames=FRAMES)
+
+    @pytest.fixture
+    def run(self, tmp_path):
+        demonstration = demonstrate(bytes(Combination.digits), Combination)
+        run_training([demonstration], SMALL, run_dir=tmp_path / "run", limits=self.LIMITS)
+        return tmp_path / "run"
+
+    def test_it_is_resumed_if_the_problem_is_named(self, run):
+        longer = TrainingLimits(training_frames=2 * FRAMES)
+        with pytest.raises(ProblemError, match=r"add `problem` tests\.training\.combination:Comb"):
+            run_training([], SMALL, run_dir=run, limits=longer, resume=True)
+        outcome = run_training([], SMALL, run_dir=run, limits=longer, resume=True, problem=self.PROBLEM)
+        assert outcome.status.training_frames == 2 * FRAMES
+
+    def test_its_policy_has_the_demonstrations_mean_and_deviation(self, run):
+        """Of nine lamps, each of the first eight shines in one step of eight; `right` is 0 to 7,000."""
+        policy, about = load_policy(TrainingDirectory.open(run).last_policy(), self.PROBLEM)
+        assert about.shape == (10,)
+        assert policy.offset.tolist() == pytest.approx([1 / 8] * 8 + [0, 3500])
+        assert policy.scale[-1].item() == pytest.approx(1 / (1000 * 5.25**0.5))
+
+    def test_worker_processes_change_nothing(self, run, tmp_path):
+        demonstration = demonstrate(bytes(Combination.digits), Combination)
+        run_training([demonstration], SMALL, run_dir=tmp_path / "two", limits=self.LIMITS, env_workers=2)
+        one, two = (
+            load_policy(TrainingDirectory.open(path).last_policy(), self.PROBLEM)[0].state_dict()
+            for path in (run, tmp_path / "two")
+        )
+        assert equal(one, two)
+
+
 class TestCommand:
     @pytest.fixture
     def demo(self, tmp_path):
@@ -286,6 +324,18 @@ class TestCommand:
         said = capsys.readouterr().out
         assert "1 demonstrations" in said
         assert f"{FRAMES:,} training frames" in said
+
+    def test_files_are_replayed_by_the_training_alone(self, demo, tmp_path, monkeypatch):
+        monkeypatch.setattr(_samples, "verify_demonstration", lambda _: pytest.fail("replayed twice"))
+        arguments = self.small(demo, tmp_path / "run", "--workers", 1, "--training-frames", 1)
+        assert main(["robustify", *arguments]) == 0
+
+    def test_a_file_that_was_tampered_with_is_found_all_the_same(self, demo, tmp_path, capsys):
+        changed = dataclasses.replace(demonstrate(), actions=bytes([1]) + ACTIONS[1:])
+        write_demonstration(changed, demo / "maze.demo.json")
+        assert main(["robustify", *self.small(demo, tmp_path / "run", "--workers", 1)]) == 2
+        assert "it does not replay" in capsys.readouterr().err
+        assert not (tmp_path / "run").exists()
 
     def test_two_processes_learn_together(self, demo, tmp_path):
         run = tmp_path / "run"

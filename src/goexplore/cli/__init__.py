@@ -15,7 +15,7 @@ _VERBS = {
     "verify": "replay trajectories or demonstrations from the initial state and compare",
     "demos": "take demonstrations out of runs",
     "robustify": "train a policy from demonstrations for the stochastic game (Phase 2)",
-    "evaluate": "let a policy play the stochastic game and count",
+    "evaluate": "play the stochastic game with a policy and report its scores",
     "video": "render a trajectory, a demonstration or a policy at play",
     "report": "write one page about one or several runs",
     "map": "draw the rooms and cells of a run",

@@ -14,6 +14,7 @@ import tyro
 from goexplore.archive import ARCHIVE_FILE, select
 from goexplore.cli._arguments import parse
 from goexplore.cli._progress import log
+from goexplore.envs import NOWHERE
 from goexplore.errors import require_at_least
 from goexplore.runs import SearchDirectory
 
@@ -29,9 +30,9 @@ class _Arguments:
     sort: str | None = None
     """Column to sort by."""
     descending: bool = False
-    """The highest first."""
+    """Sort the highest values first."""
     limit: int = 20
-    """Rows at most; 0 means all."""
+    """Show at most this many rows; 0 shows all."""
     csv: bool = False
     """Comma-separated values for other programs instead of a table."""
 
@@ -50,18 +51,24 @@ def run_cells(arguments: list[str]) -> int:
     table = table.add_column(0, "entry", pa.array(range(len(table))))
     found = select(table, chosen.where, sort=chosen.sort, descending=chosen.descending)
     shown = found.slice(0, chosen.limit or None)
-    rows = list(zip(*(column.to_pylist() for column in shown.columns), strict=True))
     if chosen.csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(shown.column_names)
-        writer.writerows(rows)
+        writer.writerows(_rows(shown))
         return 0
+    if all(room == NOWHERE.room for room in table["room"].to_pylist()):  # there are none
+        shown = shown.drop_columns(["level", "room"])
+    rows = _rows(shown)
     lines = [shown.column_names, *([_text(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
     print(f"{len(rows):,} of {len(found):,} cells that match, of {len(table):,}")
     return 0
+
+
+def _rows(table: pa.Table) -> list[tuple[object, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def _text(value: object) -> str:

@@ -22,7 +22,7 @@ from goexplore.runs import Limits, SearchMetrics, is_started, run_search
 @dataclass(frozen=True, kw_only=True)
 class _Options:
     game_frames: str = "2M"
-    """Of each run."""
+    """Game frames of each run, such as 2M."""
     seeds: int = 5
     """Runs of each variant."""
     run_dir: Path | None = None

@@ -50,15 +50,15 @@ class _Arguments:
     """Trainings, policies, samples, demonstrations (played open loop), or random:TARGET for random play."""
     config: Annotated[EvaluationConfig, tyro.conf.arg(name="")] = field(default_factory=EvaluationConfig)
     choose: int | None = None
-    """Of a training: test this many of its policies (the paper: 10 to 50), report a re-test of the best."""
+    """For a training: test this many of its policies (paper: 10 to 50) and report a re-test of the best."""
     temperature: float = 1.0
-    """Of a policy: logits are divided by this. Below 1, likely actions get likelier."""
+    """For a policy: divide its logits by this. Values below 1 make likely actions likelier."""
     workers: int = field(default_factory=usable_cores)
-    """Processes that play."""
+    """Number of processes that play. Changes only speed."""
     engine: EngineWish = "auto"
     """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""
     out: Path | None = None
-    """Folder for the episodes. Default: evaluations, in a training's run directory or here."""
+    """Folder for the episodes. Default: evaluations, in a training's run directory or the current folder."""
     table: Path | None = None
     """File for a table of all, Markdown (.md) or LaTeX (.tex)."""
     problem: str | None = None
@@ -94,7 +94,7 @@ def _averaged(sources: Sequence[str], problem: Problem | None) -> list[str]:
         log("several games: no mean over policies")
         return []
     if len({_training(file) for file in files.values()}) < len(files):
-        log("several policies of one training: no mean, for they are not independent of each other")
+        log("several policies of one training: no mean, because they are not independent")
         return []
     return list(files)
 

@@ -21,11 +21,11 @@ class _Arguments:
     """Write one self-contained HTML page: curves, map, videos, verification, settings."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Run directories of searches and trainings; searches that differ by their seed alone share a line."""
+    """Run directories of searches and trainings; searches that differ only in their seed share a line."""
     out: Path | None = None
     """File to write. Default: report.html in the first run directory."""
     videos: int = 3
-    """Videos of the best trajectories."""
+    """Number of videos of the best trajectories."""
     problem: str | None = None
     """The problem's import path, such as my_game:Lock, if the runs are of one that no package registers."""
 

@@ -47,7 +47,7 @@ except ModuleNotFoundError as error:
 @dataclass(frozen=True, kw_only=True)
 class _Arguments:
     demonstrations: tyro.conf.Positional[tuple[str, ...]]
-    """Files, folders of files, or names of samples such as montezuma-first-key-00. None with --resume."""
+    """Files, folders of files, or names of samples such as montezuma-first-key-00. Omit with --resume."""
     run_dir: Path
     """Where to write."""
     preset: str = "small"
@@ -59,14 +59,14 @@ class _Arguments:
     until_success: float | None = None
     """Stop when this share of the last 200 rollouts from the real start succeeded."""
     until_start: int | None = 50
-    """Stop when a starting point has been this near to a demonstration's beginning (paper, figure 5) ..."""
+    """Stop when a starting point has stayed within this many training frames of the start for --held."""
     held: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "2M"
-    """... for this many training frames: getting there is not mastery yet."""
+    """Training frames for --until-start, because reaching the start is not mastery yet (paper, figure 5)."""
     workers: int | None = None
     """Learning processes on this machine. Default: one per core, or per GPU."""
     env_workers: int | None = None
-    """For each of them, threads with environments of the native engine, or processes with others; 1: itself.
-    Default: a thread per core that it has, where there are 8 environments for each, and no processes."""
+    """Per learning process: threads for the native engine, or processes for others; 1: just itself.
+    Default: one thread per core that it has, if there are 8 environments for each, and no processes."""
     engine: EngineWish = "auto"
     """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""
     problem: str | None = None
@@ -76,7 +76,7 @@ class _Arguments:
     checkpoint_minutes: float = 5.0
     """Minutes between checkpoints: what a crash can cost at most."""
     keep_every: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "250K"
-    """Training frames between policies that are kept, to choose from with `goexplore evaluate --choose`."""
+    """Training frames after which another policy is kept, for `goexplore evaluate --choose`."""
     config: Annotated[RobustifyConfig, tyro.conf.arg(name="")]
 
 

@@ -24,7 +24,7 @@ _SHOWN_MISMATCHES = 10
 class _Arguments:
     """Replay trajectories from the initial state, Atari games on ale-py, and compare them with the run.
 
-    Compared are cell, score, length and state: the snapshot, or the memory if the native engine explored.
+    It compares cell, score, length and state: the snapshot, or the memory if the native engine explored.
     """
 
     what: tyro.conf.Positional[tuple[str, ...]]

@@ -35,7 +35,7 @@ class _Arguments:
     out: Path = Path("video.mp4")
     """File to write: .mp4, 60 game frames per second, or .gif."""
     cell: str | None = None
-    """Of a run: the number of an entry, or its cell in hexadecimal. Without it: the best."""
+    """For a run: an entry's number, or its cell in hexadecimal. Default: the best trajectory."""
     overlay: bool = True
     """Show score and training frame below the picture."""
     scale: int = 2
@@ -45,11 +45,11 @@ class _Arguments:
     engine: EngineWish = "auto"
     """The emulator of an Atari game."""
     no_ops: int = 0
-    """Of a policy: game frames of doing nothing at the start."""
+    """For a policy: number of no-ops (game frames) at the start."""
     repetition: int = 0
-    """Of a policy: which of the episodes of `goexplore evaluate` with that many no-ops."""
+    """For a policy: which of the episodes that `goexplore evaluate` plays with this many no-ops."""
     temperature: float = 1.0
-    """Of a policy: logits are divided by this."""
+    """For a policy: divide its logits by this."""
     problem: str | None = None
     """The problem's import path, such as my_game:Lock, if it is one that no package registers."""
     config: Annotated[EvaluationConfig, tyro.conf.arg(name="")] = field(default_factory=EvaluationConfig)

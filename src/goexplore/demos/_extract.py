@@ -25,7 +25,7 @@ class Rules:
     take: Take = "best"
     """The best of all runs, the best of each run, or the best that differ from each other."""
     count: int = 10
-    """How many at most, where several are taken that differ from each other."""
+    """Largest number of demonstrations with `take` set to different."""
     difference: float = 0.2
     """Share of a trajectory's training frames that must come after it parted from those taken before."""
     cell: str | None = None
@@ -77,7 +77,7 @@ def extract(
     games = [{**each.problem.env.settings(), "game": each.problem.env.name} for each in sources]
     if any(game != games[0] for game in games):
         raise ConfigError(
-            "expected runs of one environment with equal settings, got different ones: leave one kind out"
+            "expected runs of one environment with equal settings, got different ones: split them by kind"
         )
     candidates: list[_Candidate] = []
     for source in sources:

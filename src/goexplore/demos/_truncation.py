@@ -17,7 +17,7 @@ class Truncation:
     until_level: int | None = None
     """End where this level is first reached: 3 is where the paper's "level 3" is solved (section 3.1)."""
     max_training_frames: int | None = None
-    """Keep at most this many; the paper chose among trajectories cut to 9,000 for Pitfall (section 3.2)."""
+    """Keep at most this many; for Pitfall, the paper truncated to 9,000 before it chose (section 3.2)."""
     until_score: float | None = None
     """End where this score is first reached."""
     after_last_reward: bool = False

@@ -76,7 +76,7 @@ def require_compiled(instead: str = "do without it") -> None:
     """Refuse to go on without the native engine, or with an outdated one; say what can be done instead."""
     if native.is_outdated():
         raise ConfigError(
-            "expected the native engine as its sources are, got one that was compiled before they changed: "
+            "expected a native engine that matches its sources, got one compiled before they changed: "
             f"reinstall goexplore, or {instead}"
         )
     native.require_atari(instead)

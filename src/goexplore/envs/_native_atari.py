@@ -166,6 +166,6 @@ class NativeAtariEnv(AtariEnvironment):
             self._machine.restore(snapshot)
         except ValueError as error:
             raise SnapshotError(
-                f"expected a state of the native engine, got {len(snapshot)} bytes that are none: "
+                f"expected a state of the native engine, got {len(snapshot)} other bytes: "
                 "resume with the versions in the run's config.json"
             ) from error

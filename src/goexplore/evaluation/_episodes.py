@@ -29,7 +29,7 @@ class EvaluationConfig:
     max_game_frames: int | None = 400_000
     """Where an episode is truncated (appendix A.9), at the end of a training frame; None plays on."""
     until_score: float | None = None
-    """An episode ends as soon as it has this score. Scores are then no scores of the whole game."""
+    """An episode ends as soon as it has this score. Such scores are not those of whole games."""
     repeat_action_probability: float = REPEAT_ACTION_PROBABILITY
     """Probability, at each game frame, of repeating the last action instead of playing the chosen one."""
     seed: int = 0

@@ -41,7 +41,7 @@ class NativeKernel:
             )
         except ValueError as error:
             raise SnapshotError(
-                f"expected a snapshot of the native engine, got {len(start.snapshot)} bytes that are none: "
+                f"expected a snapshot of the native engine, got {len(start.snapshot)} other bytes: "
                 "resume with the versions in the run's config.json"
             ) from error
         numbers = self._room_numbers

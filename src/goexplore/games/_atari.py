@@ -106,6 +106,10 @@ class AtariGame(EnvironmentSpec):
         choice = choose_engine(self.name, wish, certificate(self.name))
         return EngineBinding(self._on(choice.engine), choice.reason)
 
+    def as_explored(self, engine: Engine) -> AtariGame:
+        """Return the game on the engine of a run, whose snapshots are its own: trusted or not."""
+        return self._on(engine)
+
     def reference(self) -> AtariGame:
         """Return the game on ale-py."""
         return self._on("ale")

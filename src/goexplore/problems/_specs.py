@@ -99,6 +99,10 @@ class EnvironmentSpec(_Spec, ABC):
             )
         return EngineBinding(self, f"Python: {self.name} plays itself")
 
+    def as_explored(self, engine: Engine) -> EnvironmentSpec:
+        """Return the environment on the engine of a run, even if that one cannot be chosen any more."""
+        return self
+
     def reference(self) -> EnvironmentSpec:
         """Return the environment on the engine that is right by definition: what verification replays on."""
         return self

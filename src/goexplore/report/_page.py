@@ -52,7 +52,7 @@ def write_report(
     """
     whole = [Path(path).resolve() for path in paths]
     if len(set(whole)) < len(whole):
-        raise ConfigError("expected each run once, got one several times: leave it out")
+        raise ConfigError("expected each run once, got one several times: name it once")
     names = _names(whole)
     trainings = [
         TrainedRun(name=names[path], path=path, problem=problem) for path in whole if is_training(path)

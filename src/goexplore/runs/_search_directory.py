@@ -54,8 +54,8 @@ class SearchDirectory(Directory):
         A problem from an import path has to be `given`: a file never makes us import code.
         """
         settings = self._search().get("problem", {})
-        problem, _ = find_again(settings, given, str(self.path)).with_engine(self.engine())
-        return problem
+        problem = find_again(settings, given, str(self.path))
+        return dataclasses.replace(problem, env=problem.env.as_explored(self.engine()))
 
     def seed(self) -> int:
         """Return the seed of the search."""

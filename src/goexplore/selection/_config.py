@@ -22,7 +22,7 @@ class SelectionConfig:
     """
 
     rule: Rule = "weighted"
-    """uniform ignores all weights, start always begins at the initial state: the baselines."""
+    """weighted uses the weights below. Baselines: uniform ignores them, start takes the initial state."""
     chosen_weight: float = 0.0
     """w_a of the times a cell was chosen."""
     chosen_since_new_weight: float = 0.0
@@ -30,7 +30,7 @@ class SelectionConfig:
     seen_weight: float = 1.0
     """w_a of the explorations that passed through a cell."""
     power: float = 0.5
-    """p_a of all three."""
+    """p_a: exponent of all three counts."""
     epsilon1: float = 1.0
     """Added to the counts."""
     epsilon2: float = 0.0
@@ -42,7 +42,7 @@ class SelectionConfig:
     rank_weight: float = 0.0
     """w_n where no cell at the same spot ranks higher: holds more keys, in Montezuma's Revenge."""
     constant: float = 0.0
-    """The 1 in CellScore."""
+    """Constant term of CellScore, 1 in the paper."""
     level_factor: float = 0.1
     """Base of LevelWeight, for cells that know their level."""
     reset_seen: bool = True

@@ -48,6 +48,8 @@ class DemonstrationBuffer:
         """What a training frame of each demonstration typically costs: 0 where most rewards are 0."""
         self.ends = [each.end != End.NONE for each in demonstrations]
         """Whether each demonstration ends its episode."""
+        self.terminates = [each.end == End.TERMINATED for each in demonstrations]
+        """Whether it does so of its own, at a goal or a death: not at a time limit."""
         self.mean_score = float(np.mean([abs(each.score) for each in demonstrations])) or 1.0
         game = StochasticGame(self.env)
         self.action_count, self.frame_skip = game.action_count, game.frame_skip

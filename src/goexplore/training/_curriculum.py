@@ -25,23 +25,23 @@ class CurriculumConfig:
     window: int = 12
     """Training frames before the maximum starting point from which rollouts begin."""
     later_share: float = 0.2
-    """Of the rollouts, those that begin anywhere after the maximum starting point."""
+    """Share of the rollouts that begin anywhere after the maximum starting point."""
     threshold: float | None = None
-    """Success rate that moves it back. None: 0.1 with several demonstrations, 0.2 with one (appendix A.7)."""
+    """Success rate that moves a starting point back. None: 0.1, or 0.2 with one demonstration (A.7)."""
     steps_between_moves: int = 200
-    """Training frames, times the number of demonstrations, before a starting point may move again (A.7)."""
+    """This times the number of demonstrations is the least number of training frames between moves (A.7)."""
     episodes_to_move: int = 20
     """Rollouts from the window that must have ended since the last move."""
     largest_move: int = 6
-    """Training frames by which it moves back at once, at most."""
+    """Largest number of training frames by which a starting point moves back at once."""
     forward_move: int = 6
-    """Training frames by which it moves to later again where even the latest starting points fail."""
+    """Training frames by which a starting point moves forward again if even the latest points fail."""
     frames_before_end: int = 0
-    """Where it begins: this many training frames before the last one (the paper's change from 256, A.7)."""
+    """Training frames before the last one at which it begins (the paper changed this from 256; A.7)."""
     real_start_share: float = 0.2
-    """Of the rollouts, those from the real start of the game, once a maximum starting point is near it."""
+    """Share of the rollouts from the real start of the game, once a maximum starting point is near it."""
     near_start: int = 8
-    """Training frames from the start that count as near."""
+    """A maximum starting point within this many training frames of the start is near it."""
 
     def __post_init__(self) -> None:
         for name in ("window", "steps_between_moves", "episodes_to_move", "largest_move", "forward_move"):

@@ -18,16 +18,17 @@ _SHAPES = ((8, 4), (4, 2), (3, 1))
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConfig:
-    """The size of a policy. The default learns on two cores; `--preset paper` has the paper's."""
+    """The size of a policy. The default learns on two cores; `--preset paper` has the paper's size."""
 
     kind: Literal["feed-forward", "recurrent"] = "feed-forward"
+    """Whether the policy has a memory (recurrent: a GRU) or sees only the last observations."""
     channels: tuple[int, ...] = (16, 32)
-    """Of each convolution over images: 8 x 8 pixels with stride 4, 4 x 4 with 2, then 3 x 3 with 1. May be
+    """Channels of each convolution: 8 x 8 pixels with stride 4, 4 x 4 with 2, then 3 x 3 with 1. May be
     empty. Convolutions that an image is too small for are left out."""
     hidden: int = 256
     """Units after the convolutions, in each of two layers for vectors, and of the recurrent layer."""
     normalise: bool = False
-    """Whether those units are brought to mean 0 and variance 1 (layer normalisation)."""
+    """Whether layer normalisation is applied to these units."""
 
     def __post_init__(self) -> None:
         if min((self.hidden, *self.channels)) < 1:

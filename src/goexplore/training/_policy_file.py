@@ -94,7 +94,7 @@ def load_policy(file: Path, problem: Problem | None = None) -> tuple[Policy, Abo
         ) from error
     except (SafetensorError, ValueError) as error:
         raise PolicyError(
-            f"expected a policy in {file}, got a file that is none or damaged ({error}): copy it again"
+            f"expected a policy in {file}, got another kind of file or a damaged one ({error}): copy it again"
         ) from error
     if not isinstance(written, dict) or written.get("format") != FORMAT:
         raise PolicyError(

@@ -24,9 +24,9 @@ class PPOConfig:
     """How the policy learns."""
 
     steps: int = 64
-    """Training frames of each environment between updates."""
+    """Training frames that each environment plays between updates."""
     epochs: int = 3
-    """Passes over what happened."""
+    """Passes over the collected training frames in each update."""
     minibatches: int = 8
     """Gradient steps of each pass."""
     learning_rate: float = 5e-4
@@ -50,9 +50,9 @@ class PPOConfig:
     imitation: float = 0.3
     """Weight of self-imitation on the demonstrations (Oh et al., 2018); 0 leaves it out."""
     imitated: int = 64
-    """Steps of demonstrations in each minibatch; of a recurrent policy's, stretches of `imitated_length`."""
+    """Demonstration steps in each minibatch; for a recurrent policy, in sequences of `imitated_length`."""
     imitated_length: int = 16
-    """Training frames of these stretches."""
+    """Training frames of each such sequence."""
     cloning: int = 0
     """Gradient steps of behavioural cloning before the first rollout, of 256 demonstration steps each."""
 

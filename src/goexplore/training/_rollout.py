@@ -23,30 +23,30 @@ Ending: TypeAlias = Literal["success", "death", "game over", "lagging", "truncat
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutConfig:
-    """How rollouts go."""
+    """How rollouts are played, ended and rewarded."""
 
     repeat_action_probability: float = REPEAT_ACTION_PROBABILITY
     """Probability, at each game frame, of repeating the last action instead of playing the chosen one."""
     no_ops: int = MAX_NO_OPS
-    """Game frames of doing nothing at the real start, at most (appendix A.7)."""
+    """Largest number of no-ops at the real start, in game frames (appendix A.7)."""
     episode_end: EpisodeEnd | None = None
     """What ends a rollout. None: what ended the episodes of the search that found the demonstrations."""
     allowed_lag: int = 50
     """Training frames by which a rollout's score may lag behind the demonstration's (appendix A.7)."""
     allowed_deficit: float = 0.0
-    """Points by which it may be behind even then; 250 for Pitfall (appendix A.7)."""
+    """Points by which a rollout may be behind even after `allowed_lag`; 250 for Pitfall (appendix A.7)."""
     after_success: Literal["stop", "go-on"] = "stop"
-    """Whether a rollout ends when it has the demonstration's score, or goes on for a random while."""
+    """Whether a rollout ends when it has the demonstration's score, or goes on for a random time."""
     after_death: float = 0.0
-    """Share of the rollouts from the real start that lost a life which are followed by one from there."""
+    """After this share of the rollouts from the real start that lose a life, the next one begins there."""
     burn_in: int = 0
-    """Training frames before the starting point that a recurrent policy watches, masked from learning."""
+    """Training frames before the starting point that a recurrent policy observes but does not learn from."""
     rewards: Literal["sign", "scale", "demonstration"] = "sign"
-    """Clipped to -1, 0 and 1; times `reward_scale`; or divided by the mean size of demonstrations' scores."""
+    """Rewards: their sign; times `reward_scale`; or divided by the demonstrations' mean absolute score."""
     reward_scale: float = 0.001
-    """For Pitfall (appendix A.7)."""
+    """Factor for `rewards` scale; the default is the paper's value for Pitfall (appendix A.7)."""
     max_game_frames: int = 400_000
-    """Of one rollout."""
+    """Game frames after which a rollout is truncated."""
 
     def __post_init__(self) -> None:
         require_between("repeat_action_probability", self.repeat_action_probability, 0.0, 0.999)
@@ -70,7 +70,7 @@ class RolloutConfig:
         if ends and any(buffer.loses_life):
             what = "set `episode_end` to game-over" if chosen is None else "omit `episode_end`"
             raise ConfigError(
-                "expected demonstrations that lose no life, for rollouts end there, got one (number "
+                "expected demonstrations that lose no life, because rollouts end there, got one (number "
                 f"{buffer.loses_life.index(True)}) that does: leave it out, or {what}"
             )
         return ends
@@ -123,6 +123,8 @@ class Rollout:
         self._step_cost = buffer.step_costs[number]
         self._must_end = buffer.ends[number]
         """Whether success means to end the episode, as the demonstration does."""
+        self._must_terminate = buffer.terminates[number]
+        """Whether a time limit is no such end: who only lets time pass has not reached the goal."""
         self._clear()
         if point == 0:  # the real start, with random no-ops (appendix A.7)
             self._game.reset(self.random.index(self._config.no_ops + 1))
@@ -182,7 +184,8 @@ class Rollout:
         self._score += reward
         self._steps += 1
         died = lost and self._ends_at_life_loss
-        if not self._success and self._has_succeeded(over or out_of_time or died):
+        ended = over or died or (out_of_time and not self._must_terminate)
+        if not self._success and self._has_succeeded(ended):
             self._success = True
             self._last_step = min(self._longest, self._steps + self._random_while())
         # A life begins at a room's entrance: a policy that cannot play from the start is lost there.

@@ -109,6 +109,6 @@ class TwoMazes(Environment):
             self._x, self._y, self._taken, self._time = struct.unpack("<3BH", snapshot)
         except struct.error as error:
             raise SnapshotError(
-                f"expected a state of the two mazes, got {len(snapshot)} bytes that are none: "
+                f"expected a state of the two mazes, got {len(snapshot)} other bytes: "
                 "resume with the versions in the run's config.json"
             ) from error
