@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from goexplore.cli import main
 from goexplore.demos import write_demonstration
 from tests.cli.commands import goexplore
 from tests.training.mazes import demonstrate
@@ -130,3 +131,14 @@ def test_mistakes_are_one_clear_line(run, arguments, message, complaint, tmp_pat
     monkeypatch.chdir(tmp_path)
     assert message in complaint(*(run if each == "RUN" else each for each in arguments))
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+
+
+def test_a_video_says_how_far_it_is(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("goexplore.cli._video._SECONDS_BETWEEN_LINES", 0.0)
+    file = tmp_path / "key.gif"
+    assert main(["video", "montezuma-first-key-00", "--out", str(file), "--scale", "1", "--speed", "16"]) == 0
+    said = capsys.readouterr()
+    lines = [line for line in said.err.splitlines() if line.startswith("rendered ")]
+    assert lines[0] == "rendered 0 of 72 training frames"
+    assert lines[-1] == "rendered 72 of 72 training frames"
+    assert f"{file}: " in said.out

@@ -144,7 +144,7 @@ def test_demonstrations_are_verified(demos, command):
 def training(demos, command, folder):
     printed = command(
         *("robustify", "demos", "--run-dir", "training", "--preset", "tiny", *NAMED),
-        *("--training-frames", "10K", "--until-success", "0.8", "--workers", "1"),
+        *("--training-frames", "6K", "--until-success", "0.8", "--workers", "1"),
     )
     assert "try it: goexplore evaluate training --problem my_game:Lock" in printed
     return folder / "training"

@@ -94,4 +94,6 @@ def test_a_package_whose_problem_is_gone_is_named(installed):
         file.write_text(whole)
     assert result.returncode == 2
     assert "expected treasures.problems:NOTHING, which a package registered as broken-field" in result.stderr
-    assert "treasure-field" in listed.stdout, "the others are listed nonetheless"
+    assert listed.returncode == 0
+    assert "treasure-field-fine " in listed.stdout, "the others are listed nonetheless"
+    assert "broken-field           cannot be used: expected treasures.problems:NOTHING" in listed.stdout

@@ -14,7 +14,7 @@ from goexplore.api import explore, usable_cores
 from goexplore.cli._arguments import parse, parse_count
 from goexplore.cli._progress import make_reporter, show_search, thousands
 from goexplore.engines import EngineWish
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, ProblemError
 from goexplore.exploration import StartMethod
 from goexplore.problems import Problem, family, find_problem, problem_names
 
@@ -152,10 +152,14 @@ def file_name(target: str) -> str:
 def _list() -> int:
     """Show all registered problems."""
     for name in problem_names():
-        found = family(name)
-        if found is not None:
-            print(f"{found.prefix + '...':22} {found.description}")
+        try:
+            found = family(name)
+            if found is not None:
+                print(f"{found.prefix + '...':22} {found.description}")
+                continue
+            problem = find_problem(name)
+        except ProblemError as error:  # of one package: the others are there
+            print(f"{name:22} cannot be used: {error}")
             continue
-        problem = find_problem(name)
         print(f"{name:22} {problem.env.name}, {problem.cells.kind} cells")
     return 0
