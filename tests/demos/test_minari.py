@@ -30,6 +30,7 @@ def test_minari_opens_what_was_written(minari):
     write_dataset(demonstrations, "montezuma/key-v0")
     dataset = minari.load_dataset("montezuma/key-v0")
     assert dataset.total_episodes == 2
+    assert dataset.env_spec.id == "ALE/MontezumaRevenge-v5"
     assert dataset.total_steps == sum(len(each.actions) for each in demonstrations)
     for demonstration, episode in zip(demonstrations, dataset, strict=True):
         assert episode.actions.tolist() == list(demonstration.actions)

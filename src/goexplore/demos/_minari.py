@@ -58,19 +58,24 @@ def write_dataset(demonstrations: Sequence[Demonstration], name: str) -> Path:
     first = next(episodes)
     seen = first.observations
     low, high = (0, 255) if seen.dtype == np.uint8 else (-np.inf, np.inf)
-    space: gymnasium.Space[Any] = gymnasium.spaces.Box(low, high, seen.shape[1:], seen.dtype.type)
+    env = demonstrations[0].env.make_gymnasium()
+    spaces: dict[str, Any] = {
+        "observation_space": gymnasium.spaces.Box(low, high, seen.shape[1:], seen.dtype.type),
+        "action_space": gymnasium.spaces.Discrete(demonstrations[0].action_count),
+    }
     with warnings.catch_warnings():
         # No author, no permalink: those are the user's to add.
         warnings.filterwarnings("ignore", module="minari")
         dataset = minari.create_dataset_from_buffers(
             name,
             [first],
-            observation_space=space,
-            action_space=gymnasium.spaces.Discrete(demonstrations[0].action_count),
+            **(spaces if env is None else {"env": env}),
             algorithm_name=f"Go-Explore Phase 1 (goexplore {version('goexplore')})",
             data_format="arrow",
             jpeg_encoding=False,
         )
+    if env is not None:
+        env.close()
     for episode in episodes:
         dataset.storage.update_episodes([episode])
     dataset.storage.update_metadata(

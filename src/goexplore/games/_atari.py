@@ -126,6 +126,20 @@ class AtariGame(EnvironmentSpec):
         file = distrust(self.name, reason)
         return f"the native engine is not used for {self.name} on this machine any more: {file} says why"
 
+    def make_gymnasium(self) -> Any:
+        """Return the game as Gymnasium knows it, without sticky actions."""
+        import ale_py
+        import gymnasium
+
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        gymnasium.register_envs(ale_py)
+        return gymnasium.make(
+            self.target,
+            frameskip=self.frame_skip,
+            repeat_action_probability=0.0,
+            full_action_space=self.full_action_set,
+        )
+
     def warnings(self) -> list[str]:
         """Say where the native engine is slower than it could be."""
         reason = why_interpreted(self.name) if self.engine == "native" else None

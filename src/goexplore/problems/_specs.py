@@ -115,6 +115,10 @@ class EnvironmentSpec(_Spec, ABC):
         """Return what makes a faster kernel than Python's with the same result, if there is one."""
         return None
 
+    def make_gymnasium(self) -> Any | None:
+        """Return the same environment as Gymnasium knows it, for datasets, or None where it does not."""
+        return None
+
     def warnings(self) -> list[str]:
         """Return what the user should know before a long search."""
         return []

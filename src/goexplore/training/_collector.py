@@ -34,7 +34,7 @@ class Collector:
             random_streams,
         )
         self.environment_seconds = 0.0
-        """Spent in emulators, of all time."""
+        """Seconds spent in environments so far."""
         count = len(vector_env.observations)
         vector_env.begin([curriculum.draw(random_streams.words) for _ in range(count)])
         self._starts = [curriculum.draw(random_streams.words) for _ in range(count)]

@@ -37,12 +37,12 @@ class RobustifyConfig:
             )
 
     def environments_of_each(self, processes: int) -> int:
-        """Return how many emulators each learning process has."""
+        """Return how many environments each learning process has."""
         each, left_over = divmod(self.environments, processes)
         least = 1 if self.network.kind == "feed-forward" else self.ppo.minibatches
         if left_over or each < least or each * self.ppo.steps < self.ppo.minibatches:
             raise ConfigError(
-                f"expected a multiple of {processes * least} emulators for {processes} learning processes "
+                f"expected a multiple of {processes * least} environments for {processes} learning processes "
                 f"with {self.ppo.minibatches} minibatches, got {self.environments} `environments`"
             )
         return each

@@ -4,7 +4,7 @@ Each demonstration has a *maximum starting point*: the latest training frame fro
 rule. It starts at the end and moves back as rollouts succeed, that is, win at least what the demonstration
 wins from there on. Most rollouts begin in a *window* that ends at the maximum starting point, the others
 later, so that what was learnt is not forgotten. Starting point 0 is the real start of the game, with no-ops.
-Nothing here knows of networks or emulators.
+Nothing here knows of networks or environments.
 """
 
 from __future__ import annotations

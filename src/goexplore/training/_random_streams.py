@@ -23,5 +23,5 @@ class RandomStreams:
         self.tensors.manual_seed(stream_state(self._seed, self._rank, update, purpose, 1) >> 1)
 
     def environment_streams(self, update: int, count: int) -> list[int]:
-        """Return states of streams for emulators that start at an update."""
+        """Return states of streams for environments that start at an update."""
         return [stream_state(self._seed, self._rank, update, 2, number) for number in range(count)]

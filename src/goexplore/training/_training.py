@@ -41,7 +41,7 @@ class Training:
         self._collector: Collector
 
     def start(self, env_workers: int | None = None) -> VectorEnvironment:
-        """Start the emulators. Close what is returned in the end."""
+        """Start the environments. Close what is returned in the end."""
         self.random_streams.restart(self.status.updates, purpose=1)
         streams = self.random_streams.environment_streams(
             self.status.updates, self.config.environments_of_each(self._group.size)
@@ -60,7 +60,7 @@ class Training:
         return vector_env
 
     def update(self) -> Losses:
-        """Play a while with all emulators, learn from it, and move the starting points."""
+        """Play a while with all environments, learn from it, and move the starting points."""
         ppo = self.config.ppo
         self.random_streams.restart(self.status.updates)
         experience, results = self._collector.collect(ppo.steps, ppo.discount)
@@ -75,7 +75,7 @@ class Training:
 
     @property
     def environment_seconds(self) -> float:
-        """Spent in emulators since the start."""
+        """Seconds spent in environments since the start."""
         return self._collector.environment_seconds
 
     def _draw_demonstrations(self, count: int, earliest: list[int]) -> DemonstrationBatch:

@@ -45,7 +45,7 @@ class VectorEnvironment(Protocol):
     """Emulators that play rollouts. Where one is over, the next begins at once, where `starts` says."""
 
     observations: Observations
-    """What each sees now: emulators x channels x rows x columns. Overwritten by every step."""
+    """What each sees now: environments x channels x rows x columns. Overwritten by every step."""
 
     def begin(self, starts: Sequence[Start]) -> None:
         """Begin all rollouts."""
@@ -76,7 +76,7 @@ def start_environments(
 
     The native engine plays without the interpreter's lock, so its workers are threads, of which the calling
     one is the first; others need processes. Where `workers` is None, the native engine has a thread for each
-    of the `cores`, but not for a handful of emulators; others play in the calling thread.
+    of the `cores`, but not for a handful of environments; others play in the calling thread.
     """
     natively = buffer.env.engine == "native"
     if workers is None:
@@ -141,20 +141,20 @@ class SerialVectorEnvironment:
 
 
 class NativeVectorEnvironment(SerialVectorEnvironment):
-    """The native engine's emulators play in this thread and in others; everything else is done in between.
+    """The native engine's environments play in this thread and in others; everything else is done in between.
 
-    Each thread keeps its emulators, and so their screens in its core's cache. The lock of the interpreter is
-    asked for once per step and thread: once per emulator, threads would gain nothing.
+    Each thread keeps its environments, and so their screens in its core's cache. The interpreter's lock is asked
+    for once per step and thread: if it were once per environment, threads would gain nothing.
     """
 
     def __init__(
         self, buffer: DemonstrationBuffer, config: RolloutConfig, streams: Sequence[int], *, workers: int
     ) -> None:
-        """Share out the emulators: to this thread and the others."""
+        """Share out the environments: to this thread and the others."""
         super().__init__(buffer, config, streams)
         self._envs = [cast(NativeAtariEnv, rollout.env) for rollout in self._rollouts]
         self._mine, *self._others = _share(len(streams), workers)
-        self._threads = [ThreadPoolExecutor(1, thread_name_prefix="emulators") for _ in self._others]
+        self._threads = [ThreadPoolExecutor(1, thread_name_prefix="environments") for _ in self._others]
 
     def _play(self, actions: list[int]) -> Iterable[Transition]:
         bursts = [bytes(burst) for burst in map(Rollout.draw, self._rollouts, actions)]
@@ -179,7 +179,7 @@ class ProcessVectorEnvironment:
     def __init__(
         self, buffer: DemonstrationBuffer, config: RolloutConfig, streams: Sequence[int], *, workers: int
     ) -> None:
-        """Start the workers, each with as many emulators as the others."""
+        """Start the workers, each with as many environments as the others."""
         shape = (len(streams), *buffer.shape)
         size = int(np.prod(shape)) * buffer.dtype.itemsize
         self._memory = shared_memory.SharedMemory(create=True, size=size)
@@ -231,7 +231,7 @@ class ProcessVectorEnvironment:
             answers = [connection.recv() for connection in self._connections]
         except (EOFError, OSError) as error:
             raise WorkerError(
-                "expected emulators in worker processes to answer, got one that is gone (out of memory, or "
+                "expected environments in worker processes to answer, got one that is gone (out of memory or "
                 "killed): go on from the last checkpoint with `resume`"
             ) from error
         for answer in answers:
@@ -256,7 +256,7 @@ class ProcessVectorEnvironment:
 
 
 def _share(environments: int, workers: int) -> list[slice]:
-    """Return which emulators each worker has."""
+    """Return which environments each worker has."""
     return [
         slice(environments * each // workers, environments * (each + 1) // workers) for each in range(workers)
     ]
