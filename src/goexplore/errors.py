@@ -4,6 +4,9 @@ Each message says what was expected, what came, and what to do. Parameters stand
 line prints the message as one line, with its own flags in their place.
 """
 
+from numbers import Integral
+from typing import Any
+
 
 class GoExploreError(Exception):
     """Base of all errors that a user can cause and fix."""
@@ -71,6 +74,12 @@ def require_between(name: str, value: float, least: float, most: float) -> None:
     """Refuse a setting that is out of its range."""
     if not least <= value <= most:
         raise ConfigError(f"expected `{name}` to be between {least:,} and {most:,}, got {value}")
+
+
+def require_whole(name: str, value: Any, least: int) -> None:
+    """Refuse a setting that is no whole number, or below its least value."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ConfigError(f"expected `{name}` to be a whole number of {least:,} or more, got {value!r}")
 
 
 def require_positive(name: str, value: float) -> None:

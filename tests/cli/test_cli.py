@@ -67,6 +67,7 @@ def test_metrics_have_the_documented_names(finished):
         "rooms",
         "level",
         "max_score",
+        "has_result",
         "game_frames_per_second",
         "memory_bytes",
     }
@@ -234,7 +235,7 @@ MISTAKES = [
     (["explore", "montezuma", "--minutes", "inf"], "expected --minutes to be more than 0, got inf"),
     (["explore", "montezuma", "--until-level", "0"], "expected --until-level to be more than 0, got 0"),
     (["explore", "montezuma", "--checkpoint-minutes", "nan"], "--checkpoint-minutes to be more than 0"),
-    (["explore", "montezuma", "--seed", "-1"], "expected --seed to be 0 or more, got -1"),
+    (["explore", "montezuma", "--seed", "-1"], "0 or more, got -1"),
     (["explore", "montezuma", "--env.game", "ALE/Pong-v5"], "for montezuma cells, got ALE/Pong-v5"),
     (["explore", "montezuma", "--env.frame-skip", "0"], "expected --env.frame-skip to be 1 or more, got 0"),
     (["explore", "montezuma", "--cells.cell-width", "0"], "expected --cells.cell-width to be"),
@@ -245,7 +246,7 @@ MISTAKES = [
     ),
     (
         ["explore", "montezuma", "--exploration.batch-size", "0"],
-        "expected --exploration.batch-size to be 1 or more, got 0",
+        "expected --exploration.batch-size to be a whole number of 1 or more, got 0",
     ),
     (["explore", "two-mazes", "--engine", "native"], "expected --engine auto for two-mazes"),
     (["explore", "montezuma", "--run-dir", "/dev/null/run"], "Not a directory"),
@@ -272,7 +273,7 @@ def test_bad_input_gets_one_clear_line_with_the_flag_to_change(
 def test_one_line_is_all_that_a_real_process_says(tmp_path):
     result = goexplore("explore", "montezuma", "--exploration.batch-size", "0", cwd=tmp_path)
     assert result.returncode == 2
-    assert result.stderr.startswith("goexplore: expected --exploration.batch-size to be 1 or more, got 0")
+    assert result.stderr.startswith("goexplore: expected --exploration.batch-size to be a whole number")
     assert len(result.stderr.splitlines()) == 1
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
@@ -363,8 +364,9 @@ from goexplore.cli import main
 check = front.require_env
 
 def check_then_fill(*problem, **settings):
-    check(*problem, **settings)
+    notes = check(*problem, **settings)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+    return notes
 
 front.require_env = check_then_fill
 sys.exit(main(sys.argv[2:]))

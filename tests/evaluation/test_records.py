@@ -14,11 +14,11 @@ import pytest
 from goexplore.api import find_policy
 from goexplore.errors import EvaluationError
 from goexplore.evaluation import (
-    Candidate,
     Episode,
     Evaluation,
     EvaluationConfig,
     OpenLoopPlayer,
+    PolicyCandidate,
     PolicyPlayer,
     RandomPlayer,
     candidates,
@@ -152,7 +152,7 @@ class TestChoice:
 
     def policies(self, tmp_path, points):
         return [
-            Candidate(file=tmp_path / f"{number:02d}", starting_point=point)
+            PolicyCandidate(file=tmp_path / f"{number:02d}", starting_point=point)
             for number, point in enumerate(points)
         ]
 

@@ -14,9 +14,9 @@ from goexplore.problems import (
     Problem,
     _registry,
     family,
-    find_again,
     find_problem,
     find_registered,
+    problem_from_file,
     problem_names,
     register,
 )
@@ -210,7 +210,7 @@ def as_file(problem):
 @pytest.mark.parametrize("name", [*PRESETS, "ALE/PrivateEye-v5"])
 def test_a_registered_problem_is_found_again_by_what_a_file_says(name):
     problem = find_problem(name)
-    assert find_again(as_file(problem), None, "run") == problem
+    assert problem_from_file(as_file(problem), None, "run") == problem
 
 
 def test_what_was_set_otherwise_is_found_again_too():
@@ -220,7 +220,7 @@ def test_what_was_set_otherwise_is_found_again_too():
         exploration=ExplorationConfig(batch_size=3),
     )
     settings = as_file(dataclasses.replace(problem, cells=dataclasses.replace(problem.cells, cell_width=8)))
-    found = find_again(settings, None, "run")
+    found = problem_from_file(settings, None, "run")
     assert found.selection.chosen_weight == 7.0
     assert found.exploration.batch_size == 3
     assert found.cells.cell_width == 8
@@ -232,7 +232,7 @@ def test_nothing_is_imported_because_a_file_says_so():
     with pytest.raises(
         ProblemError, match=r"got my_own_game:Lock in run, .*: add `problem` my_own_game:Lock"
     ):
-        find_again(settings, None, "run")
+        problem_from_file(settings, None, "run")
     assert "my_own_game" not in sys.modules
 
 
@@ -241,14 +241,14 @@ def test_an_import_path_that_the_user_gives_again_is_found():
     problem = dataclasses.replace(
         find_problem("my_own_game:Lock"), exploration=ExplorationConfig(batch_size=3)
     )
-    assert find_again(as_file(problem), find_problem("my_own_game:Lock"), "run") == problem
+    assert problem_from_file(as_file(problem), find_problem("my_own_game:Lock"), "run") == problem
 
 
 @pytest.mark.parametrize("name", ["__main__:Lock", "tests.fields:make.<locals>.<lambda>"])
 def test_what_no_path_leads_to_has_to_be_given_from_python(name):
     settings = {**as_file(Problem(env=Corridor)), "name": name}
     with pytest.raises(ProblemError, match="open it from Python, with `problem` set to the object that"):
-        find_again(settings, None, "run")
+        problem_from_file(settings, None, "run")
 
 
 @pytest.mark.parametrize(
@@ -258,20 +258,20 @@ def test_another_environment_or_cells_than_those_of_the_file_are_refused(given):
     with pytest.raises(
         ConfigError, match=r"expected .*, as the file says, got .*: name the problem that the file"
     ):
-        find_again(as_file(Problem(env=Corridor, cells=str)), given, "run")
+        problem_from_file(as_file(Problem(env=Corridor, cells=str)), given, "run")
 
 
 def test_another_problem_than_that_of_the_file_is_refused():
     with pytest.raises(
         ProblemError, match="expected the problem pitfall for run, got two-mazes: omit `problem`"
     ):
-        find_again(as_file(find_problem("pitfall")), find_problem("two-mazes"), "run")
+        problem_from_file(as_file(find_problem("pitfall")), find_problem("two-mazes"), "run")
 
 
 @pytest.mark.parametrize("settings", [{}, {"name": 7}])
 def test_a_file_without_a_name_is_told(settings):
     with pytest.raises(ProblemError, match="expected the name of a problem in run"):
-        find_again(settings, None, "run")
+        problem_from_file(settings, None, "run")
 
 
 @pytest.mark.parametrize(
@@ -289,4 +289,4 @@ def test_settings_that_this_version_does_not_know_are_refused(damage):
     settings = as_file(find_problem("two-mazes"))
     damage(settings)
     with pytest.raises(ConfigError, match="expected"):
-        find_again(settings, None, "run")
+        problem_from_file(settings, None, "run")

@@ -9,7 +9,7 @@ from goexplore.archive import plan_replays
 from goexplore.cells import End
 from goexplore.exploration import ExplorationConfig, Search
 from goexplore.problems import Problem, find_problem
-from goexplore.replay import play, verify_archive
+from goexplore.replay import check_replay, verify_archive
 from tests.fields import Corridor, Field, Lock, itself
 
 FIELD = Problem(env=Field, cells=itself, exploration=ExplorationConfig(batch_size=10, training_frames=20))
@@ -53,7 +53,7 @@ def test_every_entry_is_claimed_once_and_holds(archive):
     replays = plan_replays(archive, everything(archive))
     claimed = [claim.entry.number for replay in replays for claim in replay.claims]
     assert sorted(claimed) == list(everything(archive))
-    assert [mismatch for replay in replays for mismatch in play(FIELD.make_cell_env(), replay)] == []
+    assert [mismatch for replay in replays for mismatch in check_replay(FIELD.make_cell_env(), replay)] == []
 
 
 def test_entries_on_the_way_to_others_are_not_replayed_for_themselves(archive):
@@ -94,23 +94,23 @@ def test_a_sample_claims_the_sample(archive):
 )
 def test_a_wrong_claim_is_found(longest, change, reason):
     last = longest.claims[-1].entry
-    (mismatch,) = play(FIELD.make_cell_env(), with_last_entry(longest, **change(last)))
+    (mismatch,) = check_replay(FIELD.make_cell_env(), with_last_entry(longest, **change(last)))
     assert mismatch.number == last.number
     assert reason in mismatch.reason
 
 
 def test_a_changed_action_is_found(longest):
     turned = longest.actions[:-1] + bytes([longest.actions[-1] ^ 1])
-    assert play(FIELD.make_cell_env(), dataclasses.replace(longest, actions=turned))
+    assert check_replay(FIELD.make_cell_env(), dataclasses.replace(longest, actions=turned))
     unknown = bytes([200]) + longest.actions[1:]
     assert (
-        "action 200" in play(FIELD.make_cell_env(), dataclasses.replace(longest, actions=unknown))[0].reason
+        "action 200" in check_replay(FIELD.make_cell_env(), dataclasses.replace(longest, actions=unknown))[0].reason
     )
 
 
 def test_an_episode_that_ends_on_the_way_loses_the_rest(longest):
     into_the_pit = bytes([0, 0, 0, 2, 2, 2]) + longest.actions
-    mismatches = play(FIELD.make_cell_env(), dataclasses.replace(longest, actions=into_the_pit))
+    mismatches = check_replay(FIELD.make_cell_env(), dataclasses.replace(longest, actions=into_the_pit))
     assert any("the episode ends at training frame 6" in mismatch.reason for mismatch in mismatches)
 
 
@@ -135,7 +135,7 @@ def test_a_wrong_end_is_found(end, reason):
     archive = explore(CORRIDOR, batches=5)
     (number,) = [entry.number for entry in archive if entry.end]
     (replay,) = plan_replays(archive, [number])
-    (mismatch,) = play(CORRIDOR.make_cell_env(), with_last_entry(replay, end=end))
+    (mismatch,) = check_replay(CORRIDOR.make_cell_env(), with_last_entry(replay, end=end))
     assert (mismatch.number, mismatch.reason) == (number, reason)
 
 
@@ -220,7 +220,7 @@ def test_the_replay_goes_on_after_two_snapshots_were_compared(longest):
     wrong = dataclasses.replace(
         first, entry=first.entry._replace(snapshot=b"\2\0\0" + struct.pack("<3B", 9, 9, 0))
     )
-    (mismatch,) = play(FIELD.make_cell_env(), dataclasses.replace(longest, claims=(wrong, *others)))
+    (mismatch,) = check_replay(FIELD.make_cell_env(), dataclasses.replace(longest, claims=(wrong, *others)))
     assert mismatch.number == first.entry.number
 
 
@@ -233,7 +233,7 @@ def test_ale_py_confirms_what_the_native_engine_found():
     assert verify_archive(archive, problem, sample, on_reference=False).passed
     (first, *_) = plan_replays(archive, [sample[-1]])
     other = archive[sample[-2]].snapshot
-    (mismatch,) = play(
+    (mismatch,) = check_replay(
         problem.reference().make_cell_env(), with_last_entry(first, snapshot=other), own_snapshots=False
     )
     assert mismatch.reason == "the game's memory differs from the saved snapshot's"

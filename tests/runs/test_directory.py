@@ -137,7 +137,7 @@ def test_a_resume_with_other_settings_names_the_difference(run):
     run.require(PROBLEM, 0)
     with pytest.raises(ConfigError, match="seed is 0, not 1"):
         run.require(PROBLEM, 1)
-    with pytest.raises(ConfigError, match=r"problem\.name is 'montezuma', not 'montezuma-pixels'"):
+    with pytest.raises(ConfigError, match=r"problem\.exploration\.batch_size is 1000, not 100"):
         run.require(find_problem("montezuma-pixels"), 0)
 
 

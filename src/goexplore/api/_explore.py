@@ -14,7 +14,7 @@ from goexplore.engines import EngineWish
 from goexplore.envs import Environment
 from goexplore.exploration import ExplorationConfig, StartMethod
 from goexplore.problems import Problem, find_problem
-from goexplore.runs import Limits, Progress, Reporter, run_search
+from goexplore.runs import Limits, LoggingReporter, Progress, Reporter, run_search
 from goexplore.selection import SelectionConfig
 
 
@@ -36,6 +36,7 @@ def explore(
     checkpoint_minutes: float = 5.0,
     reporter: Reporter[Progress] | None = None,
     start_method: StartMethod | None = None,
+    timeout_seconds: float = 300.0,
 ) -> Run:
     """Explore a problem until a limit or an interrupt, and return the run (Phase 1, paper section 2.1).
 
@@ -58,6 +59,7 @@ def explore(
         checkpoint_minutes: Minutes between checkpoints: what a crash can cost at most.
         reporter: Shows progress; without it, only warnings are logged.
         start_method: How worker processes are started; None means fork on Linux, else spawn.
+        timeout_seconds: How long one exploration in a worker process may take before the worker is replaced.
 
     A new problem is tested before anything is written: see `goexplore.check_env`.
 
@@ -71,7 +73,10 @@ def explore(
         game_frames=game_frames, minutes=minutes, until_level=until_level, until_score=until_score
     )
     if not resume:
-        require_env(problem.with_engine(engine)[0], start_method=start_method)
+        bound, _ = problem.with_engine(engine)
+        reporter = reporter or LoggingReporter()
+        for note in require_env(bound, timeout_seconds=timeout_seconds, start_method=start_method):
+            reporter.log(f"warning: {note}")
     temporary = TemporaryFolder() if run_dir is None else None
     path = temporary.path / "run" if temporary else Path(str(run_dir))
     outcome = run_search(
@@ -85,5 +90,6 @@ def explore(
         resume=resume,
         checkpoint_minutes=checkpoint_minutes,
         start_method=start_method,
+        timeout_seconds=timeout_seconds,
     )
     return read_run(path, problem, interrupted=outcome.interrupted, temporary=temporary)

@@ -14,12 +14,12 @@ from goexplore.demos import Demonstration, find_demonstrations, sample_file
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, require_at_least
 from goexplore.evaluation import (
-    Candidate,
-    Choice,
     Evaluation,
     EvaluationConfig,
     MakePlayer,
     OpenLoopPlayer,
+    PolicyCandidate,
+    PolicyChoice,
     PolicyPlayer,
     RandomPlayer,
     candidates,
@@ -29,7 +29,7 @@ from goexplore.evaluation import (
 )
 from goexplore.evaluation import evaluate as play_protocol
 from goexplore.files import file_sha256, is_file, is_folder, output_errors, require_writable
-from goexplore.problems import Problem, find_problem
+from goexplore.problems import Problem, find_problem, given_problem
 from goexplore.report import check_video, play_episode, write_video
 from goexplore.runs import Reporter, is_training
 
@@ -100,7 +100,7 @@ def robustify(
     engine: EngineWish = "auto",
     resume: bool = False,
     reporter: Reporter[TrainingProgress] | None = None,
-    problem: Problem | None = None,
+    problem: Any | None = None,
     **more: Any,
 ) -> PolicyRun:
     """Train a policy that plays the stochastic game, from demonstrations (Phase 2, paper section 2.2).
@@ -123,6 +123,7 @@ def robustify(
     require_torch()
     from goexplore.training import TrainingDirectory, TrainingLimits, run_training, training_preset
 
+    problem = given_problem(problem)
     if isinstance(demonstrations, str | Path):
         demonstrations = find_demonstrations(str(demonstrations), problem, verify=False)
     if config is None:
@@ -193,7 +194,7 @@ def evaluate(
     engine: EngineWish = "auto",
     workers: int = 1,
     out: Path | str | None = None,
-    problem: Problem | None = None,
+    problem: Any | None = None,
     progress: Callable[[int], None] = lambda episodes: None,
     **settings: Any,
 ) -> Evaluation:
@@ -214,7 +215,8 @@ def evaluate(
 
     """
     folder = None if out is None else Path(out)
-    make, _ = make_player(source, temperature=temperature, problem=problem, folder=folder)
+    given = given_problem(problem)
+    make, _ = make_player(source, temperature=temperature, problem=given, folder=folder)
     chosen = replace(config or EvaluationConfig(), **settings)
     return play(make, chosen, folder, engine=engine, workers=workers, progress=progress)
 
@@ -244,7 +246,7 @@ def choose_policy(
     count: int,
     test: Callable[[Path, EvaluationConfig, bool], Evaluation],
     config: EvaluationConfig,
-) -> Choice:
+) -> PolicyChoice:
     """Choose among a training's policies as the paper does (section 2.3), and keep the best as its policy.
 
     `test` evaluates a policy; its last argument says whether that is a mere test, whose result is too good to
@@ -256,7 +258,7 @@ def choose_policy(
 
     training = run.directory
     policies = [
-        Candidate(
+        PolicyCandidate(
             file=file, starting_point=min(load_policy(file, run.problem)[1].training["starting_points"])
         )
         for file in training.all_policies()

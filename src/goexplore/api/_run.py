@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Run(SavedRun):
     """A search and what it has found, as of its newest checkpoint."""
 
@@ -33,6 +33,12 @@ class Run(SavedRun):
     """Whether the session that returned this was interrupted."""
     temporary: TemporaryFolder | None = field(default=None, repr=False)
     """Holds the run directory where none was named: it is removed together with this object."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({str(self.path)!r}, problem={self.problem.name!r}, seed={self.seed}, "
+            f"cells={self.status.cells:,}, best={self.best!r})"
+        )
 
     @property
     def best(self) -> Trajectory:

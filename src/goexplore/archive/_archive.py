@@ -65,8 +65,8 @@ class Archive:
         self.best = 0
         """The entry with the highest score, the shortest of these, the first of these.
 
-        Only results count where there are any: ends of episodes, and trajectories that have won something.
-        So with a cost per step the goal is the best, not the trajectory that has hardly begun."""
+        Only results count where there are any: trajectories that have won something, and ends of episodes in
+        which steps cost something. So with a cost per step the goal is the best, not the start."""
         self._reset_seen = reset_seen
         self._bytes = ByteStore()
         self._columns = {
@@ -126,7 +126,7 @@ class Archive:
 
     @property
     def best_is_a_result(self) -> bool:
-        """Whether the best entry is the end of an episode or has won something."""
+        """Whether the best entry is a result: see `best`."""
         return self._is_a_result(self.best)
 
     def trajectory(self, number: int) -> Actions:
@@ -269,4 +269,9 @@ class Archive:
             self.best = number
 
     def _is_a_result(self, number: int) -> bool:
-        return self.has_ended(number) or self.score_index.score_length(number).score > 0
+        """Whether an entry has won something, or ended an episode in which steps cost something.
+
+        An end without any reward is as likely a death as a goal: it is kept, and counts for nothing.
+        """
+        score = self.score_index.score_length(number).score
+        return score > 0 or (score < 0 and self.has_ended(number))

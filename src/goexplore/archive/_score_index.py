@@ -83,8 +83,8 @@ class ScoreIndex:
 
     def since(self, size: int, improved: set[int]) -> Changes:
         """Return what has changed since the index had `size` entries, given which of them got better."""
-        standings = {entry: self.score_length(entry) for entry in improved if entry < size}
-        return self._changes(range(size, len(self)), standings)
+        score_lengths = {entry: self.score_length(entry) for entry in improved if entry < size}
+        return self._changes(range(size, len(self)), score_lengths)
 
     def pieces(self) -> Iterator[Changes]:
         """Yield the whole index in small pieces, so that no large allocation stays reserved."""

@@ -12,7 +12,7 @@ import numpy as np
 import zstandard
 
 from goexplore.cells._representation import CellKey, CellRepresentation
-from goexplore.envs import Environment, Location, require_actions
+from goexplore.envs import Environment, Location, Step, require_actions
 from goexplore.errors import ConfigError, EnvironmentContractError, SnapshotError
 
 PLAIN, COMPRESSED = 2, 3
@@ -20,6 +20,10 @@ PLAIN, COMPRESSED = 2, 3
 
 _PLAIN_SIZE = 512
 """Bytes up to which an environment's states are kept as they are: not worth compressing."""
+
+
+_MOST_TRACKED = 65_535
+_MOST_ROOMS = 32_767
 
 
 class End(IntEnum):
@@ -74,7 +78,7 @@ class CellEnvironment:
     @property
     def frame_skip(self) -> int:
         """Game frames per training frame."""
-        return self.env.frame_skip
+        return int(self.env.frame_skip)
 
     def reset(self) -> CellKey:
         """Go to the initial state and return its cell."""
@@ -105,8 +109,8 @@ class CellEnvironment:
         return CellStep(float(reward), cell, End.TERMINATED if terminated else End.TRUNCATED)
 
     def location(self) -> Location:
-        """Return the location as the cell representation tracks it, else as the environment tells."""
-        return self.cells.location() or self.env.location()
+        """Return the location as the cell representation tracks it, else as the environment has it."""
+        return validate_location(self.cells.location() or self.env.location())
 
     def initial_digest(self) -> bytes:
         """Return a digest of the initial state and its cell: it must be the same in all processes."""
@@ -116,6 +120,11 @@ class CellEnvironment:
     def snapshot(self) -> bytes:
         """Return everything needed to come back here."""
         tracked = self.cells.state()
+        if len(tracked) > _MOST_TRACKED:
+            raise EnvironmentContractError(
+                f"expected `state` of {type(self.cells).__name__} to have at most {_MOST_TRACKED:,} bytes, "
+                f"got {len(tracked):,}: track less"
+            )
         body = struct.pack("<H", len(tracked)) + tracked + self._state()
         return bytes([self._version]) + (body if self._version == PLAIN else self._compressor.compress(body))
 
@@ -161,10 +170,23 @@ class CellEnvironment:
         )
 
 
+def validate_location(location: Any) -> Location:
+    """Return a location with Python's own numbers; refuse what is none, or does not fit into the archive."""
+    if type(location) is Location and type(location[0]) is int and type(location[1]) is int:
+        if -1 <= location[0] <= _MOST_ROOMS and -1 <= location[1] <= _MOST_ROOMS:
+            return location
+    elif isinstance(location, Location) and all(isinstance(each, int | np.integer) for each in location):
+        return validate_location(Location(int(location.level), int(location.room)))
+    raise EnvironmentContractError(
+        "expected goexplore.Location(level, room) from `location`, whole numbers from -1 to "
+        f"{_MOST_ROOMS:,}, got {location!r}: return one, or goexplore.NOWHERE"
+    )
+
+
 def validate_step(step: Any) -> None:
     """Refuse what is no `Step`, or has reward and end in each other's place."""
     what = repr(step)[:60]
-    if not isinstance(step, tuple) or len(step) != 3:
+    if not isinstance(step, Step):
         raise EnvironmentContractError(
             f"expected goexplore.Step(reward, terminated, truncated) from `step`, got {what}: return one"
         )

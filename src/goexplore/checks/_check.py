@@ -102,11 +102,14 @@ def check_env(
 
 def require_env(
     problem: Problem, *, timeout_seconds: float = 120.0, start_method: StartMethod | None = None
-) -> None:
-    """Refuse a problem that does not keep the contract: the short version of `check_env`."""
+) -> tuple[str, ...]:
+    """Refuse a problem that does not keep the contract: the short version of `check_env`.
+
+    Return what the user should know of one that does.
+    """
     report = _examine(problem, _SHORT, timeout_seconds, start_method)
     if report.passed:
-        return
+        return report.notes
     first = report.failures[0]
     if first.error:
         error: type[Exception] = getattr(errors, first.error)

@@ -115,7 +115,7 @@ class Measured:
     """Size of the largest snapshot."""
 
 
-class Checkpoint(NamedTuple):
+class WalkState(NamedTuple):
     """A state of the walk."""
 
     at: int
@@ -152,7 +152,7 @@ class Evidence:
     actions: list[int] = field(default_factory=list)
     initial: Seen = UNSEEN
     moments: list[Moment] = field(default_factory=list)
-    checkpoints: list[Checkpoint] = field(default_factory=list)
+    checkpoints: list[WalkState] = field(default_factory=list)
     """Empty where restored states did not go on as before."""
     equal_bytes: bool = False
     """Whether equal states gave equal bytes."""
@@ -302,7 +302,7 @@ class Examination:
     def _check_snapshot(self) -> str:
         evidence, one = self._evidence, self._one
         self._reseed()
-        checkpoints: list[Checkpoint] = []
+        checkpoints: list[WalkState] = []
         moments = list(self._play_with_snapshots(one, checkpoints))
         found = first_difference(evidence.moments, moments)
         if found is not None:
@@ -313,7 +313,7 @@ class Examination:
         evidence.checkpoints = checkpoints
         return f"snapshots have up to {max(len(each.snapshot) for each in checkpoints):,} bytes"
 
-    def _play_with_snapshots(self, subject: Subject, checkpoints: list[Checkpoint]) -> Iterator[Moment]:
+    def _play_with_snapshots(self, subject: Subject, checkpoints: list[WalkState]) -> Iterator[Moment]:
         """Play the walk and add a snapshot at each checkpoint."""
         actions = self._evidence.actions
         places = {len(actions) * number // (_CHECKPOINTS + 1) for number in range(_CHECKPOINTS + 1)}
@@ -325,7 +325,7 @@ class Examination:
                 snapshot = subject.snapshot()
                 if subject.snapshot() != snapshot:
                     self._byte_difference = "other bytes from a second `snapshot` of the same state"
-                checkpoints.append(Checkpoint(at, snapshot, seen))
+                checkpoints.append(WalkState(at, snapshot, seen))
             moment = subject.step(action)
             seen, ended = moment.seen, moment.ended
             yield moment
@@ -341,7 +341,7 @@ class Examination:
                 f"expected to make a second environment in the same process, got {name_error(error)}: the "
                 "search and its workers need one each; let two live side by side"
             ) from error
-        checkpoints: list[Checkpoint] = []
+        checkpoints: list[WalkState] = []
         one.reset()
         plays = [
             one.play(evidence.actions),
@@ -379,7 +379,7 @@ class Examination:
         self._restore_each(self._other, self._evidence.checkpoints[::3], " in another environment")
         return "they do so in another environment too"
 
-    def _restore_each(self, subject: Subject, checkpoints: Sequence[Checkpoint], where: str) -> None:
+    def _restore_each(self, subject: Subject, checkpoints: Sequence[WalkState], where: str) -> None:
         """Restore checkpoints and compare how the walk goes on, up to the end of the episode."""
         evidence = self._evidence
         longest = max(1, len(evidence.actions) // 3)

@@ -47,7 +47,7 @@ def run_cells(arguments: list[str]) -> int:
     file = checkpoint.folder / ARCHIVE_FILE
     hidden = {"snapshot", "segment", "offset"}
     table = pq.read_table(file, columns=[name for name in pq.read_schema(file).names if name not in hidden])
-    table = table.set_column(0, "cell", pa.array(cell.hex() for cell in table["cell"].to_pylist()))
+    table = table.set_column(0, "cell", pa.array(f"0x{cell.hex()}" for cell in table["cell"].to_pylist()))
     table = table.add_column(0, "entry", pa.array(range(len(table))))
     found = select(table, chosen.where, sort=chosen.sort, descending=chosen.descending)
     shown = found.slice(0, chosen.limit or None)

@@ -21,7 +21,7 @@ class _Arguments:
     steps: int = 500
     """Training frames of the walks that are compared."""
     timeout_seconds: float = 120.0
-    """How long the checks may take."""
+    """How long one call of the environment may take."""
     engine: EngineWish = "auto"
     """The emulator of an Atari game."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import sys
 from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ class _Options:
     for debugging. Changes nothing but speed."""
     start_method: StartMethod | None = None
     """How worker processes are started. Default: fork on Linux, else spawn."""
+    timeout_seconds: float = 300.0
+    """How long one exploration in a worker process may take before the worker is replaced."""
     engine: EngineWish = "auto"
     """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""
     seed: int = 0
@@ -127,6 +130,7 @@ def run_explore(arguments: list[str]) -> int:
             checkpoint_minutes=chosen.checkpoint_minutes,
             reporter=reporter,
             start_method=chosen.start_method,
+            timeout_seconds=chosen.timeout_seconds,
         )
     status = run.status
     rooms = f", {status.rooms} rooms, level {status.level}" if status.rooms else ""
@@ -139,7 +143,8 @@ def run_explore(arguments: list[str]) -> int:
     named = f" --problem {target}" if ":" in target else ""
     print(f"run: {run_dir} (look: goexplore info {run_dir}; check: goexplore verify {run_dir}{named})")
     if run.interrupted:
-        print(f"continue with: goexplore explore {' '.join([*arguments, '--resume'])}", file=sys.stderr)
+        again = arguments if "--resume" in arguments else [*arguments, "--resume"]
+        print(f"continue with: goexplore explore {shlex.join(again)}", file=sys.stderr)
         return 130
     return 0
 

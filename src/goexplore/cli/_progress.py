@@ -50,7 +50,7 @@ def show_search(progress: Progress) -> dict[str, str]:
     if status.rooms:
         shown |= {"rooms": thousands(status.rooms), "level": str(status.level)}
     shown |= {
-        "best score": thousands(status.best_score),
+        "best score": thousands(status.best_score) if status.has_result else "none yet",
         "memory": f"{progress.memory_bytes / 2**20:,.0f} MiB",
         "time": duration(progress.session_seconds),
     }

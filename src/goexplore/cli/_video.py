@@ -35,7 +35,7 @@ class _Arguments:
     out: Path = Path("video.mp4")
     """File to write: .mp4, 60 game frames per second, or .gif."""
     cell: str | None = None
-    """For a run: an entry's number, or its cell in hexadecimal. Default: the best trajectory."""
+    """For a run: an entry's number, or its cell as in `goexplore cells`. Default: the best trajectory."""
     overlay: bool = True
     """Show score and training frame below the picture."""
     scale: int = 2

@@ -15,7 +15,8 @@ from goexplore.cells import End
 from goexplore.envs import Location
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.files import json_sha256, versions, write_json
-from goexplore.problems import EnvironmentSpec, Problem, find_environment
+from goexplore.problems import EnvironmentSpec, Problem, environment_from_file
+from goexplore.replay import total_score
 
 FORMAT = "goexplore demonstration"
 VERSION = 2
@@ -72,7 +73,7 @@ class Demonstration:
     @property
     def score(self) -> float:
         """The search score: of the deterministic game."""
-        return sum(self.rewards)
+        return total_score(self.rewards)
 
     @property
     def game_frames(self) -> int:
@@ -127,21 +128,28 @@ def parse_demonstration(file: Path, problem: Problem | None = None) -> Demonstra
             f"expected a demonstration of version {VERSION}, got {written.get('version')!r} in {file}: "
             "make it anew with `goexplore demos`, or use the version of goexplore that wrote it"
         )
-    content = written.get("content")
+    content: Any = written.get("content")
     if json_sha256(content) != written.get("sha256"):
         raise DemonstrationError(
             f"expected the content that the checksum of {file} was made of, got another: it was changed or "
             "damaged, copy it again"
         )
     try:
-        return _from_json(content or {}, problem, str(file))
+        target, settings = str(content["target"]), dict(content["env"])
+    except (LookupError, TypeError, ValueError) as error:
+        raise DemonstrationError(
+            f"expected the fields of a demonstration in {file}, got {error!r}: make it anew"
+        ) from error
+    env = environment_from_file(target, settings, problem, str(file))
+    try:
+        return _from_json(content, env)
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error, ConfigError) as error:
         raise DemonstrationError(
             f"expected the fields of a demonstration in {file}, got {error!r}: make it anew"
         ) from error
 
 
-def _from_json(content: dict[str, Any], problem: Problem | None, where: str) -> Demonstration:
+def _from_json(content: dict[str, Any], env: EnvironmentSpec) -> Demonstration:
     packed = base64.b64decode(content["actions"], validate=True)
     size = action_bytes(content["action_count"])
     actions = unpack_actions(zlib.decompressobj().decompress(packed, size * _MOST_TRAINING_FRAMES), size)
@@ -150,12 +158,12 @@ def _from_json(content: dict[str, Any], problem: Problem | None, where: str) -> 
         rewards[index] = float(reward)
     if len(actions) != content["training_frames"]:
         raise ValueError(f"{len(actions)} actions instead of {content['training_frames']}")
-    if sum(rewards) != content["score"]:
-        raise ValueError(f"rewards of {sum(rewards):g} instead of {content['score']:g}")
+    if total_score(rewards) != content["score"]:
+        raise ValueError(f"rewards of {total_score(rewards):g} instead of {content['score']:g}")
     provenance = content["provenance"]
     return Demonstration(
         target=content["target"],
-        env=find_environment(content["target"], content["env"], problem, where),
+        env=env,
         actions=actions,
         action_count=content["action_count"],
         frame_skip=content["frame_skip"],

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from goexplore.archive import Actions, ScoreLength
 from goexplore.demos._demonstration import Demonstration, Provenance
 from goexplore.demos._difference import keep_different
 from goexplore.demos._truncation import Truncation
 from goexplore.errors import ConfigError, DemonstrationError, require_at_least, require_between
-from goexplore.replay import record, survey
+from goexplore.replay import record, survey, total_score
 from goexplore.runs import SavedRun
 
 Take: TypeAlias = Literal["best", "per-run", "different"]
@@ -29,12 +29,14 @@ class Rules:
     difference: float = 0.2
     """Share of a trajectory's training frames that must come after it parted from those taken before."""
     cell: str | None = None
-    """Only the trajectory to this entry: its number, or its cell in hexadecimal (see `goexplore cells`)."""
+    """Only the trajectory to this entry: its number, or its cell as `goexplore cells` shows it."""
     highest_level: bool = False
     """Only from the highest level of each run: leaves out Montezuma's treasure room bug (appendix A.4)."""
     truncation: Truncation = field(default_factory=Truncation)
 
     def __post_init__(self) -> None:
+        if self.take not in get_args(Take):
+            raise ConfigError(f"expected `take` to be one of {', '.join(get_args(Take))}, got {self.take!r}")
         require_at_least("count", self.count, 1)
         require_between("difference", self.difference, 0, 1)
 
@@ -85,7 +87,7 @@ def extract(
         found = list(_survey(source, rules) if rules.need_a_survey else _claims(source, rules))
         if rules.cell is None:  # without points there is nothing to learn from, unless points only cost
             won = [candidate for candidate in found if candidate.ranked.score > 0]
-            found = won or [candidate for candidate in found if candidate.ends_the_episode]
+            found = won or [each for each in found if each.ends_the_episode and each.score < 0]
         if not found:
             progress(f"{source.name} has none")
         candidates += found
@@ -136,8 +138,8 @@ def _survey(source: SavedRun, rules: Rules) -> Iterator[_Candidate]:
         ranked = rules.truncation.rank_length(found.rewards, found.levels)
         final = None if ranked is None else rules.truncation.final_length(found.rewards, ranked)
         if ranked is not None and final:
-            score_length = ScoreLength(sum(found.rewards[:ranked]), ranked)
-            score = sum(found.rewards[:final])
+            score_length = ScoreLength(total_score(found.rewards[:ranked]), ranked)
+            score = total_score(found.rewards[:final])
             candidates.append(
                 _Candidate(
                     source=source, entry=entries[number], ranked=score_length, length=final, score=score
@@ -147,11 +149,11 @@ def _survey(source: SavedRun, rules: Rules) -> Iterator[_Candidate]:
 
 
 def _require_score(source: SavedRun, entry: int, expected: float, rewards: Sequence[float]) -> None:
-    if sum(rewards) != expected:
+    if total_score(rewards) != expected:
         raise DemonstrationError(
-            f"expected a score of {expected:g} from entry {entry} of {source.name}, got {sum(rewards):g} on "
-            "replay: the archive is damaged or the simulator another one, see `goexplore verify "
-            f"{source.path}`"
+            f"expected a score of {expected:g} from entry {entry} of {source.name}, got "
+            f"{total_score(rewards):g} on replay: the archive is damaged or the simulator another one, see "
+            f"`goexplore verify {source.path}`"
         )
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from goexplore.demos._demonstration import Demonstration, parse_demonstration
 from goexplore.errors import DemonstrationError
-from goexplore.problems import Problem
+from goexplore.problems import given_problem
 from goexplore.replay import record
 
 
-def read_demonstration(file: Path, problem: Problem | None = None) -> Demonstration:
+def read_demonstration(file: Path | str, problem: Any | None = None) -> Demonstration:
     """Read a demonstration's file, and prove by replay that the environment still plays as it says."""
-    demonstration = parse_demonstration(Path(file), problem)
+    demonstration = parse_demonstration(Path(file), given_problem(problem))
     verify_demonstration(demonstration)
     return demonstration
 

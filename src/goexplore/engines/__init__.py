@@ -3,8 +3,8 @@
 from goexplore.engines._certification import Certification, LockStep, Play, certify, every_room_first, plays
 from goexplore.engines._choice import (
     Certificate,
-    Choice,
     Engine,
+    EngineChoice,
     EngineWish,
     choose_engine,
     distrust,
@@ -18,8 +18,8 @@ from goexplore.engines._choice import (
 __all__ = [
     "Certificate",
     "Certification",
-    "Choice",
     "Engine",
+    "EngineChoice",
     "EngineWish",
     "LockStep",
     "Play",

@@ -35,41 +35,41 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Choice:
+class EngineChoice:
     """The engine that runs, and why."""
 
     engine: Engine
     reason: str
 
 
-def choose_engine(rom: str, wish: EngineWish, certificate: Certificate | None) -> Choice:
+def choose_engine(rom: str, wish: EngineWish, certificate: Certificate | None) -> EngineChoice:
     """Return the engine for a game. `auto` trusts the native one only where it is certified."""
     if wish == "ale":
-        return Choice("ale", "ale-py, as asked for")
+        return EngineChoice("ale", "ale-py, as asked for")
     if wish == "native":
         require_compiled("set `engine` to ale")
     if native.is_outdated():
-        return Choice(
+        return EngineChoice(
             "ale", "ale-py: the native engine's sources changed since it was compiled; reinstall goexplore"
         )
     if native.atari is None:
-        return Choice("ale", f"ale-py: there is no native engine, {native.missing_because}")
+        return EngineChoice("ale", f"ale-py: there is no native engine, {native.missing_because}")
     if is_distrusted(rom):
         if wish == "native":
             raise ConfigError(
                 f"expected an engine that plays {rom} as ale-py does, got the native one, which was seen to "
                 f"differ: start a run with `engine` ale, or see {distrust_file(rom)}"
             )
-        return Choice("ale", f"ale-py: the native engine was seen to differ, see {distrust_file(rom)}")
+        return EngineChoice("ale", f"ale-py: the native engine was seen to differ, see {distrust_file(rom)}")
     if wish == "native":
-        return Choice("native", "native, as asked for")
+        return EngineChoice("native", "native, as asked for")
     if certificate is None:
-        return Choice("ale", f"ale-py: the native engine is not certified for {rom}")
+        return EngineChoice("ale", f"ale-py: the native engine is not certified for {rom}")
     if certificate.md5 != rom_checksum(rom):
-        return Choice("ale", f"ale-py: the native engine is certified for another ROM of {rom}")
+        return EngineChoice("ale", f"ale-py: the native engine is certified for another ROM of {rom}")
     if certificate.version != version_for(rom):
-        return Choice("ale", f"ale-py: the native engine was changed since it was certified for {rom}")
-    return Choice("native", f"native: equal to ale-py in {certificate.game_frames:,} game frames")
+        return EngineChoice("ale", f"ale-py: the native engine was changed since it was certified for {rom}")
+    return EngineChoice("native", f"native: equal to ale-py in {certificate.game_frames:,} game frames")
 
 
 def require_compiled(instead: str = "do without it") -> None:

@@ -39,7 +39,7 @@ def _load(rom: str) -> tuple[Cartridge, str | None]:
     try:
         cartridge = atari.Cartridge(data, rom)
     except ValueError as error:
-        raise ConfigError(f"the native engine cannot play {rom!r}: use --engine ale") from error
+        raise ConfigError(f"the native engine cannot play {rom!r}: use `engine` ale") from error
     try:
         use_translation(cartridge, data, atari.VERSION)
     except TranslationError as error:
@@ -51,7 +51,7 @@ def explain_fault(error: RuntimeError) -> str:
     """Return what to tell the user when a machine refuses to go on."""
     return (
         f"expected code that the native engine emulates, got something else ({error}): start a new run with "
-        "--engine ale"
+        "`engine` ale"
     )
 
 

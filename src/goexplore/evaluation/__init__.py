@@ -1,7 +1,7 @@
 """Evaluation: how well a policy plays the unmodified, stochastic game (paper section 2.3)."""
 
 from goexplore.evaluation._baselines import BY_REPLAY, MEANING, OURS, by_replay, up_to, variants
-from goexplore.evaluation._choice import Candidate, Choice, candidates, choose
+from goexplore.evaluation._choice import PolicyCandidate, PolicyChoice, candidates, choose
 from goexplore.evaluation._episodes import Episode, EpisodeInPlay, EvaluationConfig, play_episodes
 from goexplore.evaluation._players import OpenLoopPlayer, Player, PolicyPlayer, RandomPlayer
 from goexplore.evaluation._protocol import (
@@ -20,8 +20,6 @@ __all__ = [
     "BY_REPLAY",
     "MEANING",
     "OURS",
-    "Candidate",
-    "Choice",
     "Episode",
     "EpisodeInPlay",
     "Estimate",
@@ -30,6 +28,8 @@ __all__ = [
     "MakePlayer",
     "OpenLoopPlayer",
     "Player",
+    "PolicyCandidate",
+    "PolicyChoice",
     "PolicyPlayer",
     "RandomPlayer",
     "by_replay",

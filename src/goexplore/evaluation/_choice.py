@@ -15,7 +15,7 @@ _NEAR = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class PolicyCandidate:
     """A policy from some time of a training."""
 
     file: Path
@@ -24,7 +24,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class PolicyChoice:
     """The policy that was chosen."""
 
     file: Path
@@ -36,23 +36,23 @@ class Choice:
     """With fresh seeds: what to report."""
 
 
-def candidates(policies: Sequence[Candidate], count: int, seed: int) -> list[Candidate]:
+def candidates(policies: Sequence[PolicyCandidate], count: int, seed: int) -> list[PolicyCandidate]:
     """Draw so many of those whose starting point is the lowest or near it."""
     if not policies:
         raise EvaluationError("expected policies to choose from, got none: train for longer")
     lowest = min(each.starting_point for each in policies)
     near = [each for each in policies if each.starting_point <= lowest + _NEAR]
     random = SplitMix64(stream_state(seed, len(near)))
-    chosen: list[Candidate] = []
+    chosen: list[PolicyCandidate] = []
     while near and len(chosen) < count:
         chosen.append(near.pop(random.index(len(near))))
     return sorted(chosen, key=lambda each: each.file.name)
 
 
 def choose(
-    drawn: Sequence[Candidate], test: Callable[[Path], Evaluation], retest: Callable[[Path], Evaluation]
-) -> Choice:
+    drawn: Sequence[PolicyCandidate], test: Callable[[Path], Evaluation], retest: Callable[[Path], Evaluation]
+) -> PolicyChoice:
     """Test candidates, and test the best again; `retest` must draw from other seeds than `test`."""
     tests = {each.file: test(each.file) for each in drawn}
     best = max(tests, key=lambda file: tests[file].score)
-    return Choice(file=best, tested=len(tests), test=tests[best], retest=retest(best))
+    return PolicyChoice(file=best, tested=len(tests), test=tests[best], retest=retest(best))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from goexplore.cells import Ends
-from goexplore.errors import ConfigError, require_at_least, require_between
+from goexplore.errors import ConfigError, require_between, require_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,8 @@ class ExplorationConfig:
     is never explored from, or dropped with its reward, as the paper does with deaths (section 2.1.4)."""
 
     def __post_init__(self) -> None:
-        require_at_least("batch_size", self.batch_size, 1)
+        require_whole("batch_size", self.batch_size, 1)
+        require_whole("training_frames", self.training_frames, 1)
         require_between("training_frames", self.training_frames, 1, 65_535)
         require_between("repeat_probability", self.repeat_probability, 0, 1)
         if self.ends not in get_args(Ends):

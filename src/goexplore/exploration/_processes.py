@@ -43,12 +43,12 @@ _Pipe: TypeAlias = "Connection[Any, Any]"
 class _Worker:
     process: BaseProcess
     pipe: _Pipe
-    portion: tuple[int, ...] = ()
-    """Indices of the tasks that it is running."""
+    portion: list[int] = field(default_factory=list)
+    """Indices of the tasks that it has still to answer, in this order."""
     since: float = field(default_factory=monotonic)
-    """When it was given these."""
+    """When it began with the first of these."""
     mentioned: bool = False
-    """Whether the user was told that they take long."""
+    """Whether the user was told that it takes long."""
 
 
 class ProcessExecutor:
@@ -66,13 +66,15 @@ class ProcessExecutor:
         workers: int,
         start_method: StartMethod | None = None,
         timeout_seconds: float = 300.0,
+        initial_digest: bytes | None = None,
         warn: Callable[[str], None] = lambda line: None,
     ) -> None:
         """Start the workers.
 
         `start_method` None means fork on Linux, which needs neither importable user code nor a guarded main
-        module, and spawn elsewhere. `timeout_seconds` is how long one exploration may take. `warn` is called
-        with what the user should know meanwhile.
+        module, and spawn elsewhere. `timeout_seconds` is how long one exploration may take. `initial_digest`
+        is that of the search's own environment, with which the workers' must agree. `warn` is called with
+        what the user should know meanwhile.
         """
         require_at_least("workers", workers, 1)
         require_positive("timeout_seconds", timeout_seconds)
@@ -84,7 +86,7 @@ class ProcessExecutor:
         self._timeout = timeout_seconds
         self._score_index = ScoreIndex()
         self._interrupted = False
-        self._initial_digest: bytes | None = None
+        self._initial_digest = initial_digest
         method = start_method or ("fork" if sys.platform == "linux" else "spawn")
         self._context: Any = multiprocessing.get_context(method)
         self._workers: list[_Worker] = []
@@ -153,19 +155,17 @@ class ProcessExecutor:
                     continue
                 if isinstance(answer, WorkerError):
                     raise answer
-                results.update(zip(worker.portion, answer, strict=True))
-                worker.portion = ()
-                for found in answer:
-                    on_result(found)
+                results[worker.portion.pop(0)] = answer
+                worker.since, worker.mentioned = monotonic(), False
+                on_result(answer)
             for worker in busy.values():
                 if self._is_stuck(worker):
                     results |= self._replace(worker, waiting, crashes)
         return [results[index] for index in range(len(tasks))]
 
     def _is_stuck(self, worker: _Worker) -> bool:
-        """Return whether a worker has taken too long; say so before it is given up."""
-        silent = monotonic() - worker.since
-        limit = self._timeout * len(worker.portion)
+        """Return whether an exploration has taken too long; say so before the worker is given up."""
+        silent, limit = monotonic() - worker.since, self._timeout
         if silent >= limit:
             self.warn(
                 f"warning: worker process {worker.process.pid} gave no answer for {silent:.0f} s: replaced"
@@ -179,12 +179,12 @@ class ProcessExecutor:
             )
         return False
 
-    def _portion(self, waiting: deque[int], crashes: list[int]) -> tuple[int, ...]:
+    def _portion(self, waiting: deque[int], crashes: list[int]) -> list[int]:
         """Take the next tasks: fewer towards the end of the batch, so that all workers finish together."""
         size = max(1, min(_MAX_PORTION, len(waiting) // (2 * self._count)))
         if crashes[waiting[0]]:
             size = 1  # alone, so that it is known which one crashed
-        return tuple(waiting.popleft() for _ in range(size))
+        return [waiting.popleft() for _ in range(size)]
 
     def _replace(
         self, dead: _Worker, waiting: deque[int], crashes: list[int]
@@ -251,7 +251,7 @@ class ProcessExecutor:
             self._initial_digest = answer
         if answer != self._initial_digest:
             raise EnvironmentContractError(
-                "expected the same initial state in all worker processes, got different ones: `reset` must "
+                "expected the same initial state in all processes, got different ones: `reset` must "
                 "always lead to the same state; give it a fixed seed"
             )
 
@@ -300,7 +300,8 @@ def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int) -> None:
             if isinstance(message, Changes):
                 score_index.apply(message)
             else:
-                pipe.send([kernel.run(task, score_index) for task in message])
+                for task in message:
+                    pipe.send(kernel.run(task, score_index))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
     except Exception:

@@ -42,14 +42,14 @@ class Status:
     ends: int = 0
     """End entries: cells in which an episode ended."""
     rooms: int = 0
-    """Places found, on all levels together; 0 where the environment has no map."""
+    """Locations found, on all levels together; 0 where the environment has no map."""
     level: int = -1
     """The highest level reached; -1 where the environment has no map."""
     best_score: float = 0.0
     best_length: int = 0
     """Training frames of the best trajectory."""
     has_result: bool = False
-    """Whether the best trajectory ended its episode or has won something."""
+    """Whether the best trajectory is a result: it has won something, or ended an episode with costs."""
 
 
 StopRule: TypeAlias = Callable[[Status], bool]
@@ -87,6 +87,8 @@ class Search:
         self.executor = executor
         self.exploring = False
         """Whether explorations are running: the only time when an exception leaves the archive whole."""
+        self.failed_while_exploring = False
+        """Whether an exploration raised an exception: the archive is as it was after the last batch."""
         self.stops = 0
         """Explorations that ended because the engine could not go on."""
         self.last_stop: str | None = None
@@ -153,6 +155,9 @@ class Search:
         self.exploring = True
         try:
             return self.executor.run(tasks, count)
+        except Exception:
+            self.failed_while_exploring = True
+            raise
         finally:
             self.exploring = False
 

@@ -3,11 +3,12 @@
 from goexplore.problems._problem import Problem, as_problem, differences
 from goexplore.problems._registry import (
     Family,
+    environment_from_file,
     family,
-    find_again,
-    find_environment,
     find_problem,
     find_registered,
+    given_problem,
+    problem_from_file,
     problem_names,
     register,
 )
@@ -34,12 +35,13 @@ __all__ = [
     "Problem",
     "as_problem",
     "differences",
+    "environment_from_file",
     "family",
-    "find_again",
-    "find_environment",
     "find_problem",
     "find_registered",
+    "given_problem",
     "path_of",
+    "problem_from_file",
     "problem_names",
     "register",
 ]

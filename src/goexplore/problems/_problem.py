@@ -145,6 +145,8 @@ class Problem:
         workers: int | None,
         *,
         start_method: StartMethod | None = None,
+        timeout_seconds: float = 300.0,
+        initial_digest: bytes | None = None,
         warn: Callable[[str], None] = lambda line: None,
     ) -> Executor:
         """Return the executor with that many workers; None explores in this process.
@@ -158,7 +160,14 @@ class Problem:
         make = partial(Problem.make_python_kernel, self)
         if workers is None:
             return SerialExecutor(make)
-        return ProcessExecutor(make, workers=workers, start_method=start_method, warn=warn)
+        return ProcessExecutor(
+            make,
+            workers=workers,
+            start_method=start_method,
+            timeout_seconds=timeout_seconds,
+            initial_digest=initial_digest,
+            warn=warn,
+        )
 
 
 def as_problem(thing: Any, name: str = "") -> Problem:

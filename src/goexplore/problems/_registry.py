@@ -53,7 +53,15 @@ def register(name: str, problem: Any) -> None:
 
 @cache
 def _entry_points() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=GROUP):
+        before = found.setdefault(point.name, point)
+        if before.value != point.value or ":" in point.name:
+            raise ProblemError(
+                f"expected each problem to have one name without a colon, got {point.name!r} for "
+                f"{before.value} and {point.value}: uninstall one of the packages, or rename its entry point"
+            )
+    return found
 
 
 @cache
@@ -61,7 +69,7 @@ def _load(name: str) -> Problem | Family:
     point = _entry_points()[name]
     try:
         loaded = point.load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever a package does when it is imported
         raise ProblemError(
             f"expected {point.value}, which a package registered as {name}, got {error}: reinstall it"
         ) from error
@@ -140,14 +148,19 @@ def _import(target: str) -> Problem:
     return as_problem(found, target)
 
 
-def find_environment(
+def environment_from_file(
     target: str, settings: dict[str, Any], given: Problem | None, where: str
 ) -> EnvironmentSpec:
     """Return the environment of a demonstration or a policy: registered, or given by the user."""
     return _find(target, given, where).env.with_settings(settings)
 
 
-def find_again(settings: dict[str, Any], given: Problem | None, where: str) -> Problem:
+def given_problem(thing: Any | None) -> Problem | None:
+    """Return the problem that a user gave for a file, as anything that `find_problem` takes, or None."""
+    return None if thing is None else find_problem(thing)
+
+
+def problem_from_file(settings: dict[str, Any], given: Problem | None, where: str) -> Problem:
     """Return the problem of a file, whose settings it has: registered, or given by the user.
 
     `where` is the file, for messages.
@@ -155,10 +168,10 @@ def find_again(settings: dict[str, Any], given: Problem | None, where: str) -> P
     name = settings.get("name")
     if not isinstance(name, str):
         raise ProblemError(f"expected the name of a problem in {where}, got {name!r}: put the file back")
-    problem = _find(name, given, where)
-    if given is not None and ":" not in name and given.name != name:
+    registered = find_registered(name)
+    if given is not None and registered is not None and given.name != name:
         raise ProblemError(f"expected the problem {name} for {where}, got {given.name}: omit `problem`")
-    return problem.with_settings(settings)
+    return _find(name, given, where).with_settings(settings)
 
 
 def _find(name: str, given: Problem | None, where: str) -> Problem:
@@ -166,8 +179,8 @@ def _find(name: str, given: Problem | None, where: str) -> Problem:
     if problem is None:
         how = (
             f"add `problem` {name}"
-            if ":" in name and not name.startswith("__main__") and "<" not in name
-            else f"open it from Python, with `problem` set to the object that {name} was"
+            if ":" in name and not name.startswith("__main__") and not any(each in name for each in "<(")
+            else f"name the Problem, class or function that {name} was, as `problem`"
         )
         raise ProblemError(
             f"expected a problem that an installed package registers, got {name} in {where}, whose code is "

@@ -7,9 +7,12 @@ in config.json. A user's own class or function is wrapped, and written down as t
 from __future__ import annotations
 
 import dataclasses
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,8 +49,8 @@ class _Spec:
         except TypeError as error:
             if "path" in settings:
                 raise ProblemError(
-                    f"expected {settings['path']}, which the file was made with, got the registered problem "
-                    "without it: open it from Python, with `problem` set to the one that was explored"
+                    f"expected {settings['path']}, which the file was made with, got a problem without it: "
+                    "name the goexplore.Problem that has it, as `problem`"
                 ) from error
             raise ConfigError(
                 f"expected the settings of {type(self).__name__}, got something else ({error}): use the "
@@ -177,7 +180,28 @@ def path_of(thing: Any) -> str:
         return f"{path_of(thing.func)}({', '.join(given)})"  # functools.partial
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     module = getattr(named, "__module__", None) or "?"
-    return f"{module}:{named.__qualname__}"
+    path = f"{_importable(module)}:{named.__qualname__}"
+    code = getattr(named, "__code__", None)
+    # A function without a name of its own is known by what it does: another one would mix two kinds of cells.
+    return f"{path}@{_code_digest(code, named)}" if code is not None and "<" in path else path
+
+
+def _importable(module: str) -> str:
+    """Return the name that another program imports a module by: a script's own name, not `__main__`."""
+    if module != "__main__":
+        return module
+    main = sys.modules["__main__"]
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    return str(spec.name) if spec is not None else Path(file).stem if file else module
+
+
+def _code_digest(code: Any, function: Any) -> str:
+    """Return a short digest of a function's code, its constants, and its plain values from outside."""
+    parts = [code.co_code, code.co_names]
+    parts += [each if not hasattr(each, "co_code") else each.co_code for each in code.co_consts]
+    outside = [cell.cell_contents for cell in function.__closure__ or ()] + [*(function.__defaults__ or ())]
+    parts += [each for each in outside if isinstance(each, bool | int | float | str | bytes | tuple)]
+    return blake2b(repr(parts).encode(), digest_size=4).hexdigest()
 
 
 class _Wrapped(_Spec):
@@ -219,7 +243,9 @@ class FactorySpec(_Wrapped, EnvironmentSpec):
     @property
     def name(self) -> str:
         """The name of the class or function."""
-        path = self.path.partition("(")[0].rpartition(":")[2]  # without the arguments of a partial
+        path = (
+            self.path.partition("(")[0].partition("@")[0].rpartition(":")[2]
+        )  # without arguments and digest
         return path.rpartition(".")[2].strip("<>") or "environment"
 
     @property
@@ -246,6 +272,11 @@ class FunctionCellsSpec(_Wrapped, CellsSpec):
     kind = "function"
 
     def __post_init__(self) -> None:
+        if isinstance(self.function, CellRepresentation):
+            raise ConfigError(
+                f"expected a class of cell representations, got an object of {type(self.function).__name__}: "
+                "every worker needs its own, so give the class, or functools.partial(class, ...)"
+            )
         if not callable(self.function):
             raise ConfigError(
                 f"expected a function of the observation, or a class of cell representations, got "
@@ -256,9 +287,16 @@ class FunctionCellsSpec(_Wrapped, CellsSpec):
 
     def __call__(self, env: Environment) -> CellRepresentation:
         """Return cells from the function, or of the class."""
-        if isinstance(self.function, type) and issubclass(self.function, CellRepresentation):
-            return self.function()
-        return FunctionCells(self.function)
+        made = getattr(self.function, "func", self.function)  # what a functools.partial is of
+        if not (isinstance(made, type) and issubclass(made, CellRepresentation)):
+            return FunctionCells(self.function)
+        more = {"palette": env.palette} if issubclass(made, DownscaledCells) and env.palette else {}
+        cells: CellRepresentation = self.function(**more)
+        return cells
+
+
+_SMALL_ARRAY = 512
+"""Whole numbers up to which an array is its own cell: a board, not an image."""
 
 
 @dataclass(frozen=True)
@@ -271,13 +309,14 @@ class DefaultCells(CellsSpec):
         """Look at the first observation and decide."""
         env.reset()
         seen = env.observation()
-        if isinstance(seen, np.ndarray) and seen.ndim >= 2:
+        small = isinstance(seen, np.ndarray) and seen.size <= _SMALL_ARRAY and seen.dtype.kind in "iub"
+        if isinstance(seen, np.ndarray) and seen.ndim >= 2 and not small:
             width, height = min(11, seen.shape[1]), min(8, seen.shape[0])
             return DownscaledCells(width=width, height=height, palette=env.palette)
         if _has_floats(seen):
             raise ConfigError(
-                "expected a cell function for observations that are real numbers, got none: give `cell`, "
-                "such as lambda observation: tuple(round(10 * value) for value in observation)"
+                "expected a cell function for observations that are real numbers, got none: "
+                "explore a goexplore.Problem(env=..., cells=...) with one that rounds them to whole numbers"
             )
         return FunctionCells(_itself)
 

@@ -1,7 +1,15 @@
 """Replay: trajectories played again from the initial state, to record them and to prove them."""
 
-from goexplore.replay._recording import Recording, Survey, TrajectoryDigest, record, shared_length, survey
-from goexplore.replay._verification import Mismatch, Verdict, play, verify_archive
+from goexplore.replay._recording import (
+    Recording,
+    Survey,
+    TrajectoryDigest,
+    record,
+    shared_length,
+    survey,
+    total_score,
+)
+from goexplore.replay._verification import Mismatch, Verdict, check_replay, verify_archive
 
 __all__ = [
     "Mismatch",
@@ -9,9 +17,10 @@ __all__ = [
     "Survey",
     "TrajectoryDigest",
     "Verdict",
-    "play",
+    "check_replay",
     "record",
     "shared_length",
     "survey",
+    "total_score",
     "verify_archive",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -15,6 +17,11 @@ from goexplore.errors import DemonstrationError
 
 _MARK_EVERY = 100
 """Training frames between the states to which `survey` can go back."""
+
+
+def total_score(rewards: Sequence[float]) -> float:
+    """Return the sum of rewards, added in their order, as a search does: Python's `sum` rounds otherwise."""
+    return reduce(add, rewards, 0.0)
 
 
 class TrajectoryDigest:

@@ -45,7 +45,7 @@ class Verdict:
         return not self.mismatches
 
 
-def play(cell_env: CellEnvironment, replay: Replay, *, own_snapshots: bool = True) -> list[Mismatch]:
+def check_replay(cell_env: CellEnvironment, replay: Replay, *, own_snapshots: bool = True) -> list[Mismatch]:
     """Play one trajectory and return the claims that do not hold.
 
     `own_snapshots`: whether the archive's snapshots are of the engine that replays. If not, the game's memory
@@ -205,4 +205,4 @@ def _frame_skip() -> int:
 
 
 def _play(replay: Replay) -> tuple[int, list[Mismatch]]:
-    return len(replay.claims), play(_cell_env, replay, own_snapshots=_own_snapshots)
+    return len(replay.claims), check_replay(_cell_env, replay, own_snapshots=_own_snapshots)

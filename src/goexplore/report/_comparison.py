@@ -33,18 +33,25 @@ def comparison_table(
 ) -> tuple[list[str], list[list[str]]]:
     """Return heads and rows: what each variant had at the end, and the game frames that took."""
     columns = _columns(problem, found)
+    costs = any(curve[-1].max_score < 0 for curves in found.values() for curve in curves)
     rows = [
         [
             name,
-            *(
-                mean_with_interval([getattr(curve[-1], column) for curve in curves]).text()
-                for column in columns
-            ),
+            *(_value(curves, column, costs) for column in columns),
             f"{fmean(curve[-1].game_frames for curve in curves):,.0f}",
         ]
         for name, curves in found.items()
     ]
     return ["variant", *columns.values(), "game frames"], rows
+
+
+def _value(curves: Sequence[Curve], column: str, costs: bool) -> str:
+    """Return a mean with its interval; where scores are costs, a run without a result has no score."""
+    counted = [curve[-1] for curve in curves if curve[-1].has_result or column != "max_score" or not costs]
+    if not counted:
+        return "no result"
+    text = mean_with_interval([getattr(last, column) for last in counted]).text()
+    return text if len(counted) == len(curves) else f"{text}, {len(counted)} of {len(curves)} runs"
 
 
 def _columns(problem: Problem, found: Mapping[str, Sequence[Curve]]) -> dict[str, str]:

@@ -23,7 +23,7 @@ from goexplore.report._policies import (
     training_section,
 )
 from goexplore.report._sections import (
-    Run,
+    ReportedRun,
     comparison_section,
     curves_section,
     gallery_section,
@@ -92,7 +92,9 @@ def _training_sections(
     return sections
 
 
-def _search_sections(runs: Sequence[Run], videos: int, progress: Callable[[str], None]) -> list[Section]:
+def _search_sections(
+    runs: Sequence[ReportedRun], videos: int, progress: Callable[[str], None]
+) -> list[Section]:
     best = max(runs, key=lambda run: (run.last.max_score, run.last.rooms, run.last.cells))
     groups = _groups(runs)
     progress("drawing curves")
@@ -146,7 +148,7 @@ def _read(
     names: Mapping[Path, str],
     problem: Problem | None,
     progress: Callable[[str], None],
-) -> list[Run]:
+) -> list[ReportedRun]:
     runs = []
     for path in paths:
         progress(f"reading {path}")
@@ -157,14 +159,14 @@ def _read(
             line for line in source.directory.metrics() if line.game_frames <= source.status.game_frames
         ]
         runs.append(
-            Run(source=source, name=names[path], metrics=metrics or [SearchMetrics.of(source.status)])
+            ReportedRun(source=source, name=names[path], metrics=metrics or [SearchMetrics.of(source.status)])
         )
     return runs
 
 
-def _groups(runs: Sequence[Run]) -> list[Group]:
+def _groups(runs: Sequence[ReportedRun]) -> list[Group]:
     """Put runs together that differ by their seed alone."""
-    together: dict[Problem, list[Run]] = {}
+    together: dict[Problem, list[ReportedRun]] = {}
     for run in runs:
         together.setdefault(run.source.problem, []).append(run)
     return [

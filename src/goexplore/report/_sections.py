@@ -41,7 +41,7 @@ _LOOKED_THROUGH = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class ReportedRun:
     """A run to report on."""
 
     source: SavedRun
@@ -66,7 +66,7 @@ class Run:
         return self.source.problem.env()
 
 
-def summary_section(runs: Sequence[Run], best: Run) -> str:
+def summary_section(runs: Sequence[ReportedRun], best: ReportedRun) -> str:
     """Return cards of the best run and a table of all."""
     last = best.last
     shown_if = {
@@ -81,7 +81,7 @@ def summary_section(runs: Sequence[Run], best: Run) -> str:
         "game frames": short(last.game_frames),
         "time": duration(last.wall_seconds),
     }
-    columns: dict[str, Callable[[Run], str]] = {
+    columns: dict[str, Callable[[ReportedRun], str]] = {
         "run": lambda run: escape(run.name),
         "seed": lambda run: str(run.source.seed),
         "engine": lambda run: run.source.problem.env.engine,
@@ -234,7 +234,7 @@ def tree_section(view: ArchiveView) -> str:
 
 
 def videos_section(
-    runs: Sequence[Run], count: int, progress: Callable[[str], None] = lambda line: None
+    runs: Sequence[ReportedRun], count: int, progress: Callable[[str], None] = lambda line: None
 ) -> str:
     """Return videos of the best trajectories; say so where there is nothing to see yet."""
     figures: list[str] = []
@@ -264,7 +264,7 @@ def videos_section(
     return f'<div class="videos">{"".join(figures)}</div>'
 
 
-def _different(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Actions]]:
+def _different(runs: Sequence[ReportedRun]) -> Iterator[tuple[ReportedRun, int, Actions]]:
     """Yield the best trajectories of all runs that are not mostly the same."""
     ranked = [
         (run, entry)
@@ -280,18 +280,19 @@ def _different(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Actions]]:
         yield run, entry, run.source.archive.trajectory(entry)
 
 
-def _is_result(run: Run, entry: int) -> bool:
+def _is_result(run: ReportedRun, entry: int) -> bool:
     archive = run.source.archive
-    return archive.has_ended(entry) or archive.score_index.score_length(entry).score > 0
+    score = archive.score_index.score_length(entry).score
+    return score > 0 or (score < 0 and archive.has_ended(entry))  # as for `Archive.best`
 
 
-def _standing(run: Run, entry: int) -> tuple[bool, float, int]:
+def _standing(run: ReportedRun, entry: int) -> tuple[bool, float, int]:
     """Return what sorts trajectories: results first, then the highest score, then the shortest."""
     score, length = run.source.archive.score_index.score_length(entry)
     return not _is_result(run, entry), -score, length
 
 
-def verification_section(runs: Sequence[Run]) -> str:
+def verification_section(runs: Sequence[ReportedRun]) -> str:
     """Return what `goexplore verify` found."""
     lines = []
     for run in runs:
@@ -312,12 +313,12 @@ def verification_section(runs: Sequence[Run]) -> str:
     return f"<ul>{''.join(lines)}</ul>"
 
 
-def settings_section(runs: Sequence[Run | TrainedRun]) -> str:
+def settings_section(runs: Sequence[ReportedRun | TrainedRun]) -> str:
     """Return commands, versions and settings, of searches or trainings."""
     parts = []
     for run in runs:
         info = run.info
-        settings = info["search"] if isinstance(run, Run) else info["training"]
+        settings = info["search"] if isinstance(run, ReportedRun) else info["training"]
         parts.append(
             f"<details><summary>{escape(run.name)}</summary>"
             f"<pre>{escape(shlex.join(info['command']))}</pre>"

@@ -29,6 +29,8 @@ class SearchMetrics:
     level: int = -1
     """The highest one."""
     max_score: float = 0.0
+    has_result: bool = False
+    """Whether that score was won, or is that of an ended episode with costs; else it is that of the start."""
     game_frames_per_second: float = 0.0
     """Over the last half minute."""
     memory_bytes: int = 0
@@ -49,13 +51,18 @@ class SearchMetrics:
             rooms=status.rooms,
             level=status.level,
             max_score=status.best_score,
+            has_result=status.has_result,
             game_frames_per_second=round(game_frames_per_second, 1),
             memory_bytes=memory_bytes,
         )
 
     def scalars(self) -> dict[str, float]:
         """Return what TensorBoard shows."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if name != "batches"}
+        return {
+            name: value
+            for name, value in dataclasses.asdict(self).items()
+            if name not in ("batches", "has_result")
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

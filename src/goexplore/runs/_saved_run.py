@@ -52,15 +52,15 @@ class SavedRun:
         return self.path.name
 
     def find(self, cell: str) -> int:
-        """Return the entry that a user means: by its cell in hexadecimal, or by its number."""
-        for entry in self.archive:
-            if entry.cell.hex() == cell.lower():
-                return entry.number
+        """Return the entry that a user means: by its number, or by its cell in hexadecimal after 0x."""
         if cell.isascii() and cell.isdecimal() and int(cell) < len(self.archive):
             return int(cell)
+        for entry in self.archive:
+            if f"0x{entry.cell.hex()}" == cell.lower():
+                return entry.number
         raise ConfigError(
-            f"expected `cell` to be an entry's number below {len(self.archive)} or a cell in hexadecimal, "
-            f"got {cell!r}: see `goexplore cells`"
+            f"expected `cell` to be an entry's number below {len(self.archive)}, or a cell in hexadecimal "
+            f"such as 0x{self.archive.cell(0).hex()[:8]}, got {cell!r}: see `goexplore cells`"
         )
 
     def ranked(self) -> list[int]:
@@ -72,7 +72,7 @@ class SavedRun:
         score = self.archive.values("score").astype(np.float64)
         length = self.archive.values("length").astype(np.int64)
         if self.archive.best_is_a_result:
-            is_result = (self.archive.values("end") != 0) | (score > 0)
+            is_result = (score > 0) | ((self.archive.values("end") != 0) & (score < 0))
             order = np.lexsort((length, -score, ~is_result))
         else:
             order = np.lexsort((-length, -self.archive.values("found_at_game_frame").astype(np.int64)))

@@ -15,7 +15,7 @@ from goexplore.envs import Location
 from goexplore.errors import CheckpointError, ConfigError
 from goexplore.exploration import Status
 from goexplore.files import write_json
-from goexplore.problems import Problem, find_again
+from goexplore.problems import Problem, problem_from_file
 from goexplore.runs._directory import Directory, clear_errors
 from goexplore.runs._metrics import SearchMetrics, from_lines
 
@@ -54,7 +54,7 @@ class SearchDirectory(Directory):
         A problem from an import path has to be `given`: a file never makes us import code.
         """
         settings = self._search().get("problem", {})
-        problem = find_again(settings, given, str(self.path))
+        problem = problem_from_file(settings, given, str(self.path))
         return dataclasses.replace(problem, env=problem.env.as_explored(self.engine()))
 
     def seed(self) -> int:
@@ -81,7 +81,8 @@ class SearchDirectory(Directory):
                 f"expected `engine` {self.engine()}, whose snapshots {self.path} has, got {engine}: "
                 "omit it, or start a new run"
             )
-        self._require(_settings(problem, seed))
+        named = dataclasses.replace(problem, name=self._search().get("problem", {}).get("name", ""))
+        self._require(_settings(named, seed))  # the name does not decide what is found
 
     def metrics(self) -> list[SearchMetrics]:
         """Return all lines of metrics.jsonl."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from time import monotonic
 
@@ -13,7 +14,7 @@ import psutil
 from goexplore.archive import Archive, action_bytes
 from goexplore.cells import CellEnvironment, CellRepresentation
 from goexplore.engines import EngineWish
-from goexplore.errors import EnvironmentContractError, require_at_least, require_positive
+from goexplore.errors import ConfigError, EnvironmentContractError, require_positive, require_whole
 from goexplore.exploration import ProcessExecutor, Search, StartMethod, Status
 from goexplore.problems import Problem
 from goexplore.runs._interrupts import on_interrupt
@@ -45,6 +46,8 @@ class Limits:
             value = getattr(self, name)
             if value is not None:
                 require_positive(name, value)
+        if self.until_score is not None and isnan(self.until_score):
+            raise ConfigError("expected `until_score` to be a number, got nan")
 
     def reached(self, status: Status, session_seconds: float) -> bool:
         """Whether it is time to stop."""
@@ -95,28 +98,37 @@ def run_search(
     checkpoint_minutes: float = 5.0,
     metrics_of_every_batch: bool = False,
     start_method: StartMethod | None = None,
+    timeout_seconds: float = 300.0,
 ) -> Outcome:
     """Search until a limit or an interrupt, and leave a run directory that can be resumed.
 
     `workers` None explores in this process. `engine` is settled when a run begins: snapshots are the engine's
     own, so a resumed run goes on with the one that it has. Metrics get a line now and then, or one for every
     batch. SIGINT and SIGTERM drop the unfinished batch, write a checkpoint and return; a second one raises
-    KeyboardInterrupt at once.
+    KeyboardInterrupt at once. An exploration in a worker process that takes longer than `timeout_seconds`
+    counts as a crash of that process.
     """
     reporter = reporter or LoggingReporter()
     require_positive("checkpoint_minutes", checkpoint_minutes)
-    require_at_least("seed", seed, 0)
+    require_whole("seed", seed, 0)
+    seed = int(seed)
     if resume:
         run = SearchDirectory.open(Path(run_dir))
         run.require(problem, seed, engine)
         engine = run.engine()
     problem, reason = problem.with_engine(engine)
     cell_env = problem.make_cell_env()
-    cell_env.reset()  # finds settings that do not fit the environment before anything is written
+    initial_digest = cell_env.initial_digest()  # finds settings that do not fit before anything is written
     selection = problem.make_selection(cell_env)
     with contextlib.ExitStack() as stack:
         stack.callback(cell_env.close)
-        executor = problem.make_executor(workers, start_method=start_method, warn=reporter.log)
+        executor = problem.make_executor(
+            workers,
+            start_method=start_method,
+            timeout_seconds=timeout_seconds,
+            initial_digest=initial_digest,
+            warn=reporter.log,
+        )
         stack.enter_context(contextlib.closing(executor))
         if not resume:
             run = SearchDirectory.create(Path(run_dir), problem, seed)
@@ -207,12 +219,17 @@ class _SearchSession(Session):
     def explore(self, cells: CellRepresentation) -> None:
         """Run the search; end with a checkpoint, whatever ended it."""
         with on_interrupt(self._interrupt):
-            # An interrupt drops the unfinished batch; a resumed search runs it again.
-            with contextlib.suppress(_Interrupted):
+            try:
                 self._reporter.progress(self._progress())
                 self._search.run(
                     self._time_to_stop, lambda search, update: self._after_batch(cells), tick=self._tick
                 )
+            except _Interrupted:
+                pass  # the unfinished batch is dropped; a resumed search runs it again
+            except Exception:
+                if self._search.failed_while_exploring:  # the archive is whole
+                    self._save(cells)
+                raise
             if self.interrupted:
                 self._reporter.log("interrupted: writing a checkpoint (once more to stop without it)")
             self._save(cells)
@@ -250,8 +267,8 @@ class _SearchSession(Session):
         if isinstance(executor, ProcessExecutor) and executor.crashed_tasks > self._reported_crashes:
             self._reported_crashes = executor.crashed_tasks
             self._reporter.log(
-                f"warning: {self._reported_crashes} explorations crashed every worker that ran them and were "
-                "given up: they count as having found nothing"
+                f"warning: {self._reported_crashes} explorations crashed or hung in every worker that ran "
+                "them and were given up: they count as having found nothing"
             )
 
     def _report_stops(self, *, often: float) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from goexplore.errors import ConfigError, PolicyError
 from goexplore.files import json_sha256, versions, written_whole
 from goexplore.play import PreprocessingConfig
-from goexplore.problems import EnvironmentSpec, Problem, find_environment
+from goexplore.problems import EnvironmentSpec, Problem, environment_from_file
 from goexplore.training._config import network_from_json
 from goexplore.training._network import NetworkConfig, Policy
 
@@ -113,7 +113,7 @@ def load_policy(file: Path, problem: Problem | None = None) -> tuple[Policy, Abo
     try:
         about = About(
             target=written["target"],
-            env=find_environment(written["target"], written["env"], problem, str(file)),
+            env=environment_from_file(written["target"], written["env"], problem, str(file)),
             preprocessing=PreprocessingConfig(**written["preprocessing"]),
             shape=tuple(written["shape"]),
             network=network_from_json(written["network"]),

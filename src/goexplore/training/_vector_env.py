@@ -143,8 +143,8 @@ class SerialVectorEnvironment:
 class NativeVectorEnvironment(SerialVectorEnvironment):
     """The native engine's environments play in this thread and in others; everything else is done in between.
 
-    Each thread keeps its environments, and so their screens in its core's cache. The interpreter's lock is asked
-    for once per step and thread: if it were once per environment, threads would gain nothing.
+    Each thread keeps its environments, and so their screens in its core's cache. The interpreter's lock is
+    asked for once per step and thread: if it were once per environment, threads would gain nothing.
     """
 
     def __init__(
