@@ -169,7 +169,7 @@ class LongTimeLimit(OutsideTimeLimit):
 class Swapped(Corridor):
     def step(self, action):
         step = super().step(action)
-        return step.ended, step.reward, False
+        return Step(step.ended, step.reward, False)
 
 
 class Pair(Corridor):

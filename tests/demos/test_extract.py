@@ -153,16 +153,16 @@ def test_cut_where_a_level_is_completed_the_score_until_there_counts():
 def test_one_cell_can_be_asked_for():
     found = source([1, 1], [0, 1])
     assert taken(found, cell="2") == [[0, 1]]
-    assert taken(found, cell=b"1".hex()) == [[0, 1]]
-    with pytest.raises(ConfigError, match="expected `cell` to be an entry's number below 3 or a cell"):
+    assert taken(found, cell="0x" + b"1".hex()) == [[0, 1]]
+    with pytest.raises(ConfigError, match="expected `cell` to be an entry's number below 3, or a cell"):
         taken(found, cell="9")
 
 
-def test_a_cell_that_looks_like_a_number_is_the_cell():
+def test_a_cell_that_looks_like_a_number_is_written_in_hexadecimal():
     found = source(*([1] * length for length in range(1, 41)))
-    cell = b"0".hex()
-    assert cell == "30"
-    assert taken(found, cell="30") == [[1]]
+    assert b"0".hex() == "30"
+    assert taken(found, cell="0x30") == [[1]]
+    assert taken(found, cell="30") == [[1] * 30]
 
 
 @pytest.mark.parametrize("cell", ["²", "-1", "", "1.0"])
@@ -304,7 +304,7 @@ def test_of_positive_scores_an_end_counts_as_any_other():
 
 
 def test_each_run_is_looked_at_on_its_own():
-    assert taken(source([0, 5], name="a"), source([1], name="b"), take="per-run") == [[1], [0, 5]]
+    assert taken(source([2, 5], name="a"), source([1], name="b"), take="per-run") == [[1], [2, 5]]
 
 
 def test_what_is_cut_before_its_end_ends_no_episode():

@@ -16,7 +16,7 @@ from goexplore.demos import (
     write_demonstration,
 )
 from goexplore.envs import Location
-from goexplore.errors import DemonstrationError, ProblemError
+from goexplore.errors import ConfigError, DemonstrationError, ProblemError
 from goexplore.files import json_sha256
 from goexplore.problems import Problem, find_problem
 from tests.fields import Corridor, Field, Lock
@@ -250,16 +250,14 @@ def test_what_was_made_in_a_script_is_opened_from_there(tmp_path):
     write_demonstration(
         dataclasses.replace(demonstrate(bytes([0] * 5), Field), target="__main__:Field"), file
     )
-    with pytest.raises(ProblemError, match="open it from Python, with `problem` set to the object"):
+    with pytest.raises(ProblemError, match="name the Problem, class or function that"):
         parse_demonstration(file)
 
 
 def test_another_problem_than_the_file_s_is_refused(tmp_path):
     file = tmp_path / "mine.demo.json"
     write_demonstration(demonstrate(bytes([0] * 5), Field), file)
-    with pytest.raises(
-        DemonstrationError, match=r"expected tests\.fields:Field, as the file says, got .*Lock"
-    ):
+    with pytest.raises(ConfigError, match=r"expected tests\.fields:Field, as the file says, got .*Lock"):
         parse_demonstration(file, Problem(env=Lock))
 
 

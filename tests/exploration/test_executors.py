@@ -116,7 +116,7 @@ def test_a_batch_that_was_interrupted_can_be_run_again(tmp_path, monkeypatch):
     def interrupting_wait(pipes, timeout):
         nonlocal calls
         calls += 1
-        if calls % 17 == 0:
+        if calls % 61 == 0:
             raise KeyboardInterrupt
         return real_wait(pipes, timeout)
 

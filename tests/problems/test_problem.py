@@ -131,7 +131,12 @@ def test_by_default_images_are_downscaled(shape):
 
 
 def test_by_default_images_smaller_than_the_papers_cells_keep_their_size():
-    assert first_cells(np.full((4, 5), 255, np.uint8))[1] == bytes([8] * 20)
+    assert first_cells(np.full((4, 200), 255, np.uint8))[1] == bytes([8] * 4 * 11)
+
+
+def test_by_default_a_small_board_is_its_own_cell():
+    board = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    assert first_cells(board)[1] == encode(board)
 
 
 @pytest.mark.parametrize("seen", [7, "hall", (1, "a", (2,)), [1, 2], np.array([1, 2]), np.array([True])])
@@ -143,7 +148,7 @@ def test_by_default_whole_numbers_and_texts_are_their_own_cells(seen):
 
 @pytest.mark.parametrize("seen", [0.5, (1, 0.5), np.zeros(3), np.float32(1), [1, [2.0]]])
 def test_for_real_numbers_a_cell_function_is_asked_for(seen):
-    with pytest.raises(ConfigError, match=r"expected a cell function .* give `cell`, such as"):
+    with pytest.raises(ConfigError, match=r"expected a cell function .* explore a goexplore.Problem"):
         first_cells(seen)
 
 
@@ -259,13 +264,23 @@ def make_field():
     return Field()
 
 
+def test_functions_without_a_name_are_told_apart_by_what_they_do():
+    def counting(number):
+        return lambda: number
+
+    one, same, other = (path_of(each) for each in (counting(1), counting(1), counting(2)))
+    assert one.startswith("tests.problems.test_problem:test_functions")
+    assert one == same
+    assert one != other
+    assert Problem(env=lambda: Field()).env.name == "lambda"
+
+
 @pytest.mark.parametrize(
     ("factory", "path", "name"),
     [
         (Lock, "tests.fields:Lock", "Lock"),
         (make_field, "tests.problems.test_problem:make_field", "make_field"),
         (partial(make_field), "tests.problems.test_problem:make_field()", "make_field"),
-        (lambda: Field(), "tests.problems.test_problem:<lambda>", "lambda"),
     ],
 )
 def test_a_class_or_function_is_named_by_where_it_is_defined(factory, path, name):

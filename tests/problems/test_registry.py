@@ -247,7 +247,7 @@ def test_an_import_path_that_the_user_gives_again_is_found():
 @pytest.mark.parametrize("name", ["__main__:Lock", "tests.fields:make.<locals>.<lambda>"])
 def test_what_no_path_leads_to_has_to_be_given_from_python(name):
     settings = {**as_file(Problem(env=Corridor)), "name": name}
-    with pytest.raises(ProblemError, match="open it from Python, with `problem` set to the object that"):
+    with pytest.raises(ProblemError, match="name the Problem, class or function that"):
         problem_from_file(settings, None, "run")
 
 

@@ -104,7 +104,8 @@ def test_a_changed_action_is_found(longest):
     assert check_replay(FIELD.make_cell_env(), dataclasses.replace(longest, actions=turned))
     unknown = bytes([200]) + longest.actions[1:]
     assert (
-        "action 200" in check_replay(FIELD.make_cell_env(), dataclasses.replace(longest, actions=unknown))[0].reason
+        "action 200"
+        in check_replay(FIELD.make_cell_env(), dataclasses.replace(longest, actions=unknown))[0].reason
     )
 
 

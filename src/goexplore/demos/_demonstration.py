@@ -140,7 +140,14 @@ def parse_demonstration(file: Path, problem: Problem | None = None) -> Demonstra
         raise DemonstrationError(
             f"expected the fields of a demonstration in {file}, got {error!r}: make it anew"
         ) from error
-    env = environment_from_file(target, settings, problem, str(file))
+    try:
+        env = environment_from_file(target, settings, problem, str(file))
+    except ConfigError as error:
+        if problem is not None:
+            raise  # it is another problem than the file's
+        raise DemonstrationError(
+            f"expected the fields of a demonstration in {file}, got {error!r}: make it anew"
+        ) from error
     try:
         return _from_json(content, env)
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error, ConfigError) as error:
