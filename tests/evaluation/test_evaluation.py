@@ -282,7 +282,7 @@ class TestPolicyFile:
 
     def test_a_file_cut_short_is_noticed(self, policy):
         policy.write_bytes(policy.read_bytes()[:-10])
-        with pytest.raises(PolicyError, match="none or damaged"):
+        with pytest.raises(PolicyError, match="or a damaged one"):
             load_policy(policy)
 
     def test_another_file_is_refused(self, tmp_path):

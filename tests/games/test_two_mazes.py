@@ -58,7 +58,7 @@ def test_a_snapshot_has_where_the_player_is_what_is_taken_and_the_time():
 
 
 def test_bytes_that_are_no_state_are_refused():
-    with pytest.raises(SnapshotError, match="expected a state of the two mazes, got 3 bytes"):
+    with pytest.raises(SnapshotError, match="expected a state of the two mazes, got 3 other bytes"):
         TwoMazes().restore(b"abc")
 
 

@@ -229,7 +229,7 @@ class TestRefusals:
         assert not (tmp_path / "run").exists()
 
     def test_too_few_environments(self):
-        with pytest.raises(ConfigError, match="multiple of 3 emulators for 3 learning processes"):
+        with pytest.raises(ConfigError, match="multiple of 3 environments for 3 learning processes"):
             SMALL.environments_of_each(3)
         recurrent = dataclasses.replace(
             SMALL, network=dataclasses.replace(SMALL.network, kind="recurrent"), environments=4
@@ -417,7 +417,7 @@ class TestCommand:
             ([], "expected at least one demonstration"),
             (["montezuma-first-key-00", "--preset", "large"], "expected --preset to be one of"),
             (["montezuma-first-key-00", "--workers", "0"], "--workers to be 1 or more"),
-            (["montezuma-first-key-00", "--workers", "7"], "multiple of 7 emulators"),
+            (["montezuma-first-key-00", "--workers", "7"], "multiple of 7 environments"),
             (["montezuma-first-key-00", "pitfall-three-rooms-right", "--workers", "1"], "one environment"),
         ],
     )

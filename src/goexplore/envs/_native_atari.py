@@ -39,7 +39,7 @@ def _load(rom: str) -> tuple[Cartridge, str | None]:
     try:
         cartridge = atari.Cartridge(data, rom)
     except ValueError as error:
-        raise ConfigError(f"the native engine cannot play {rom!r}: use `engine` ale") from error
+        raise ConfigError(f"the native engine cannot play {rom!r}: set `engine` to ale") from error
     try:
         use_translation(cartridge, data, atari.VERSION)
     except TranslationError as error:
