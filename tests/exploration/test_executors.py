@@ -237,9 +237,7 @@ class Elsewhere(Field):
 
 
 def test_workers_that_begin_in_different_states_are_refused():
-    with pytest.raises(
-        EnvironmentContractError, match="expected the same initial state in all processes"
-    ):
+    with pytest.raises(EnvironmentContractError, match="expected the same initial state in all processes"):
         ProcessExecutor(partial(kernel_of, Elsewhere), workers=2)
 
 
@@ -249,9 +247,7 @@ def test_a_worker_that_replaces_another_must_begin_in_the_same_state():
     os.kill(executor.process_ids[0], signal.SIGKILL)
     with (
         contextlib.closing(executor),
-        pytest.raises(
-            EnvironmentContractError, match="expected the same initial state in all processes"
-        ),
+        pytest.raises(EnvironmentContractError, match="expected the same initial state in all processes"),
     ):
         search.run(lambda status: False)
 

@@ -238,7 +238,10 @@ def test_a_probability_that_cannot_be_is_refused(probability):
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"batch_size": 0}, "`batch_size` to be a whole number"), ({"ends": "kept"}, "`ends` to be keep or drop")],
+    [
+        ({"batch_size": 0}, "`batch_size` to be a whole number"),
+        ({"ends": "kept"}, "`ends` to be keep or drop"),
+    ],
 )
 def test_other_settings_that_cannot_be_used_are_refused(settings, message):
     with pytest.raises(ConfigError, match=message):

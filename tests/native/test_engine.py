@@ -263,7 +263,7 @@ def test_a_score_counter_that_rolls_over_does_not_cost_points(monkeypatch):
 
 
 def test_a_game_that_the_engine_does_not_know_is_refused():
-    with pytest.raises(ConfigError, match="cannot play 'breakout': set .engine. to ale"):
+    with pytest.raises(ConfigError, match="cannot play 'breakout': set `engine` to ale"):
         NativeAtariEnv(game="breakout")
 
 
@@ -285,7 +285,9 @@ def test_a_snapshot_plays_on_in_another_machine(game):
 def test_bytes_of_another_size_are_no_state(damage):
     env = NativeAtariEnv(game="montezuma_revenge")
     bad = damage(env.snapshot())
-    with pytest.raises(SnapshotError, match=f"expected a state of the native engine, got {len(bad)} other bytes"):
+    with pytest.raises(
+        SnapshotError, match=f"expected a state of the native engine, got {len(bad)} other bytes"
+    ):
         env.restore(bad)
 
 

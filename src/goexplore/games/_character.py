@@ -1,6 +1,7 @@
 """Finding the character on the screen: what Montezuma's Revenge and Pitfall share (paper appendix A.3)."""
 
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,8 @@ from numpy.typing import NDArray
 from goexplore import _native as native
 from goexplore.cells import CellKey
 from goexplore.envs import AtariEnvironment, Environment, gymnasium_id
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, require_between
+from goexplore.problems import CellsSpec
 
 Screen: TypeAlias = NDArray[np.uint8]
 """Palette indices of one raw frame, 210 rows of 160, in C order: what `ALEInterface.getScreen` returns."""
@@ -65,6 +67,29 @@ def areas(
     left, top = x.astype(np.int64) * cell_width, y.astype(np.int64) * cell_height
     edges = [top, top + cell_height, left // 2, (left + cell_width) // 2]  # positions count columns twice
     return np.stack(edges, axis=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CharacterCellsConfig(CellsSpec):
+    """The settings of cells that follow the character (paper appendix A.3)."""
+
+    cell_width: int = 16
+    """Pixels of the 320 x 210 frame (table 2)."""
+    cell_height: int = 16
+    """Pixels of the 320 x 210 frame (table 2)."""
+
+    def __post_init__(self) -> None:
+        require_between("cell_width", self.cell_width, 2, 320)
+        require_between("cell_height", self.cell_height, 1, 210)
+
+    def native_settings(self) -> dict[str, Any]:
+        """Return the native kernel's terms."""
+        return {
+            "cells": self.kind,
+            "cell_width": self.cell_width,
+            "cell_height": self.cell_height,
+            "levels": 0,
+        }
 
 
 def require_game(env: Environment, rom: str, cells: str) -> None:

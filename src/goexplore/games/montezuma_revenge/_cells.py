@@ -2,17 +2,16 @@
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.cells import CellKey, CellRepresentation
 from goexplore.envs import Environment, Location
-from goexplore.errors import SnapshotError, require_between
+from goexplore.errors import SnapshotError
 from goexplore.games._character import (
     PLAYFIELD_TOP,
+    CharacterCellsConfig,
     Screen,
     areas,
     check_cell_size,
@@ -21,7 +20,6 @@ from goexplore.games._character import (
     require_game,
 )
 from goexplore.games.montezuma_revenge._facts import MAP
-from goexplore.problems import CellsSpec
 
 FIRST_ROOM = 1
 TREASURE_ROOM = 15
@@ -251,30 +249,12 @@ def _count_keys(screen: Screen) -> int:
     return min(int(((fields != BLACK).sum(axis=(0, 2)) == KEY_PIXELS).sum()), KEY_SLOTS)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MontezumaCellsConfig(CellsSpec):
+class MontezumaCellsConfig(CharacterCellsConfig):
     """Cells from pixels of Montezuma's Revenge: x, y, room, level, rooms of the held keys (appendix A.3)."""
 
     kind = "montezuma"
-    cell_width: int = 16
-    """Pixels of the 320 x 210 frame (table 2)."""
-    cell_height: int = 16
-    """Pixels of the 320 x 210 frame (table 2)."""
-
-    def __post_init__(self) -> None:
-        require_between("cell_width", self.cell_width, 2, 320)
-        require_between("cell_height", self.cell_height, 1, 210)
 
     def __call__(self, env: Environment) -> MontezumaCells:
         """Return the cells of this game; refuse another one."""
         require_game(env, "montezuma_revenge", self.kind)
         return MontezumaCells(cell_width=self.cell_width, cell_height=self.cell_height)
-
-    def native_settings(self) -> dict[str, Any]:
-        """Return the native kernel's terms."""
-        return {
-            "cells": self.kind,
-            "cell_width": self.cell_width,
-            "cell_height": self.cell_height,
-            "levels": 0,
-        }

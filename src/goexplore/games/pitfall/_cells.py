@@ -2,16 +2,15 @@
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.cells import CellKey, CellRepresentation
 from goexplore.envs import Environment, Location
-from goexplore.errors import SnapshotError, require_between
+from goexplore.errors import SnapshotError
 from goexplore.games._character import (
+    CharacterCellsConfig,
     Screen,
     areas,
     check_cell_size,
@@ -19,7 +18,6 @@ from goexplore.games._character import (
     neighbours,
     require_game,
 )
-from goexplore.problems import CellsSpec
 
 ROOM_COUNT = 255
 """The map is a ring: the last room lies to the left of the first."""
@@ -129,30 +127,12 @@ class PitfallCells(CellRepresentation):
         return _KEY.pack(self._room, x, self._y // self.cell_height)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PitfallCellsConfig(CellsSpec):
+class PitfallCellsConfig(CharacterCellsConfig):
     """Cells from pixels of Pitfall: x, y, room (appendix A.3)."""
 
     kind = "pitfall"
-    cell_width: int = 16
-    """Pixels of the 320 x 210 frame (table 2)."""
-    cell_height: int = 16
-    """Pixels of the 320 x 210 frame (table 2)."""
-
-    def __post_init__(self) -> None:
-        require_between("cell_width", self.cell_width, 2, 320)
-        require_between("cell_height", self.cell_height, 1, 210)
 
     def __call__(self, env: Environment) -> PitfallCells:
         """Return the cells of this game; refuse another one."""
         require_game(env, "pitfall", self.kind)
         return PitfallCells(cell_width=self.cell_width, cell_height=self.cell_height)
-
-    def native_settings(self) -> dict[str, Any]:
-        """Return the native kernel's terms."""
-        return {
-            "cells": self.kind,
-            "cell_width": self.cell_width,
-            "cell_height": self.cell_height,
-            "levels": 0,
-        }
