@@ -44,6 +44,8 @@ class EngineChoice:
 
 def choose_engine(rom: str, wish: EngineWish, certificate: Certificate | None) -> EngineChoice:
     """Return the engine for a game. `auto` trusts the native one only where it is certified."""
+    if wish == "python":
+        raise ConfigError(f"expected `engine` auto, native or ale for {rom}, got python: it has an emulator")
     if wish == "ale":
         return EngineChoice("ale", "ale-py, as asked for")
     if wish == "native":
