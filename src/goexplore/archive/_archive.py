@@ -127,7 +127,7 @@ class Archive:
     @property
     def best_is_a_result(self) -> bool:
         """Whether the best entry is a result: see `best`."""
-        return self._is_a_result(self.best)
+        return self.is_result(self.best)
 
     def trajectory(self, number: int) -> Actions:
         """Return the actions from the initial state to an entry."""
@@ -260,15 +260,15 @@ class Archive:
         if location != NOWHERE:
             self.locations.add(location)
         best = self.best
-        if self._is_a_result(number) == self._is_a_result(best):
+        if self.is_result(number) == self.is_result(best):
             mine, highest = self.score_index.score_length(number), self.score_index.score_length(best)
             better = mine.beats(highest) or (mine == highest and number < best)
         else:
-            better = self._is_a_result(number)
+            better = self.is_result(number)
         if better:
             self.best = number
 
-    def _is_a_result(self, number: int) -> bool:
+    def is_result(self, number: int) -> bool:
         """Whether an entry has won something, or ended an episode in which steps cost something.
 
         An end without any reward is as likely a death as a goal: it is kept, and counts for nothing.

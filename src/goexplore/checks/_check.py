@@ -356,7 +356,7 @@ def _run_second(pipe: _Pipe, marks: Marks, problem: Problem, plan: Plan) -> None
 
 
 def run_new_interpreter(file_descriptor: int) -> None:
-    """Be the second process, in an interpreter that was started for it."""
+    """Run the second process of a check in a new interpreter; what is unpickled comes from the first one."""
     pipe: _Pipe = Connection(file_descriptor)
     try:
         path, pickled = pipe.recv()

@@ -270,26 +270,20 @@ def _different(runs: Sequence[ReportedRun]) -> Iterator[tuple[ReportedRun, int, 
         (run, entry)
         for run in runs
         for entry in run.source.ranked()[:_LOOKED_THROUGH]
-        if _is_result(run, entry) or run.source.archive[entry].length >= _SHORTEST_VIDEO
+        if run.source.archive.is_result(entry) or run.source.archive[entry].length >= _SHORTEST_VIDEO
     ]
     if any(run.source.archive.best_is_a_result for run in runs):
-        ranked.sort(key=lambda each: _standing(*each))
+        ranked.sort(key=lambda each: _rank(*each))
     trajectories = (run.source.archive.trajectory(entry) for run, entry in ranked)
     for position in keep_different(trajectories, 0.2):
         run, entry = ranked[position]
         yield run, entry, run.source.archive.trajectory(entry)
 
 
-def _is_result(run: ReportedRun, entry: int) -> bool:
-    archive = run.source.archive
-    score = archive.score_index.score_length(entry).score
-    return score > 0 or (score < 0 and archive.has_ended(entry))  # as for `Archive.best`
-
-
-def _standing(run: ReportedRun, entry: int) -> tuple[bool, float, int]:
+def _rank(run: ReportedRun, entry: int) -> tuple[bool, float, int]:
     """Return what sorts trajectories: results first, then the highest score, then the shortest."""
     score, length = run.source.archive.score_index.score_length(entry)
-    return not _is_result(run, entry), -score, length
+    return not run.source.archive.is_result(entry), -score, length
 
 
 def verification_section(runs: Sequence[ReportedRun]) -> str:

@@ -72,7 +72,7 @@ class SavedRun:
         score = self.archive.values("score").astype(np.float64)
         length = self.archive.values("length").astype(np.int64)
         if self.archive.best_is_a_result:
-            is_result = (score > 0) | ((self.archive.values("end") != 0) & (score < 0))
+            is_result = np.fromiter(map(self.archive.is_result, range(len(score))), np.bool_, len(score))
             order = np.lexsort((length, -score, ~is_result))
         else:
             order = np.lexsort((-length, -self.archive.values("found_at_game_frame").astype(np.int64)))
