@@ -232,7 +232,7 @@ def run_without(blocked, script, *arguments, **settings):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **settings)
 
 
-EXTRAS = "torch,minari,gymnasium,pandas,ray,tensorflow"
+EXTRAS = "torch,minari,pandas,ray,tensorflow"
 
 
 def test_the_front_door_needs_no_extras():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -118,6 +118,13 @@ class Environment(ABC):
 
         A policy needs an image (rows x columns bytes, or rows x columns x RGB) or a vector of numbers.
         """
+
+    def info(self) -> Mapping[str, Any]:
+        """Return what else is known of the current state, by name, for cells, events and people.
+
+        A policy never sees it. Valid as long as the observation is.
+        """
+        return {}
 
     @abstractmethod
     def snapshot(self) -> bytes:
