@@ -17,6 +17,7 @@ PUBLIC = [
     "ExplorationConfig",
     "FunctionCells",
     "GoExploreError",
+    "Gymnasium",
     "Location",
     "PolicyRun",
     "Problem",

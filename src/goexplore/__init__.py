@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from goexplore.envs import NOWHERE, Environment, Location, Step
     from goexplore.errors import GoExploreError
     from goexplore.exploration import ExplorationConfig
-    from goexplore.problems import Problem, problem_names, register
+    from goexplore.problems import Gymnasium, Problem, problem_names, register
     from goexplore.report import write_report
     from goexplore.selection import SelectionConfig
 
@@ -32,7 +32,7 @@ _HOMES = {
     "envs": ("NOWHERE", "Environment", "Location", "Step"),
     "errors": ("GoExploreError",),
     "exploration": ("ExplorationConfig",),
-    "problems": ("Problem", "problem_names", "register"),
+    "problems": ("Gymnasium", "Problem", "problem_names", "register"),
     "report": ("write_report",),
     "selection": ("SelectionConfig",),
 }
@@ -46,6 +46,7 @@ __all__ = [
     "ExplorationConfig",
     "FunctionCells",
     "GoExploreError",
+    "Gymnasium",
     "Location",
     "PolicyRun",
     "Problem",

@@ -28,6 +28,10 @@ class EnvironmentContractError(GoExploreError):
     """An environment or a cell representation that does not keep its contract."""
 
 
+class ReturnError(EnvironmentContractError):
+    """An environment that does not return to its states in the way that it was asked to."""
+
+
 class ProblemError(GoExploreError):
     """A problem that is not known, cannot be imported, or must be named again to open a file of it."""
 

@@ -699,10 +699,16 @@ def test_an_observation_that_contains_itself_has_a_digest():
         (np.zeros((84, 80, 3), np.uint8), "image, 84 x 80 x RGB"),
         ((1, 2.5), "vector of 2 numbers"),
         (np.int64(3), "one number"),
-        (np.zeros((4, 4)), "array of 4 x 4 float64, on which no policy can be trained"),
-        ({"image": 1}, "dict, on which no policy can be trained"),
+        (np.zeros((4, 4)), "vector of 16 numbers"),
+        (np.zeros((7, 7, 3), np.uint8), "vector of 147 numbers"),
+        (
+            {"image": np.zeros((7, 7)), "facing": 1, "mission": "go"},
+            "vector of 50 numbers, without the text mission",
+        ),
+        ({"inner": {"x": 1}, "y": (2, 3)}, "vector of 3 numbers"),
+        ([[1], [2, 3]], "vector of 3 numbers"),
         ("you are in a maze", "str, on which no policy can be trained"),
-        ([[1], [2, 3]], "list, on which no policy can be trained"),
+        ({"thing": object()}, "dict, on which no policy can be trained"),
     ],
 )
 def test_observations_are_described(observation, text):

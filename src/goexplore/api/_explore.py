@@ -75,7 +75,8 @@ def explore(
     if not resume:
         bound, _ = problem.with_engine(engine)
         reporter = reporter or LoggingReporter()
-        for note in require_env(bound, timeout_seconds=timeout_seconds, start_method=start_method):
+        problem, _, notes = require_env(bound, timeout_seconds=timeout_seconds, start_method=start_method)
+        for note in notes:
             reporter.log(f"warning: {note}")
     temporary = TemporaryFolder() if run_dir is None else None
     path = temporary.path / "run" if temporary else Path(str(run_dir))

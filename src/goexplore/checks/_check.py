@@ -15,17 +15,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from time import monotonic, sleep
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from goexplore import errors
-from goexplore.checks._contract import CHECKS, Check, Evidence, Examination, Measured, Plan
+from goexplore.checks._contract import CHECKS, RETURNING, Check, Evidence, Examination, Measured, Plan
 from goexplore.checks._subject import MARKS, Call, Marks, describe_marks, explain
-from goexplore.errors import EnvironmentContractError, require_at_least, require_positive
+from goexplore.errors import EnvironmentContractError, ReturnError, require_at_least, require_positive
 from goexplore.exploration import StartMethod
 from goexplore.problems import Problem, find_problem
 
 _SHORT = Plan(steps=200, seconds=0.03, measure=False)
 """What `explore` plays before it begins: the walk is played about twelve times."""
+
+_PROOF = Plan(steps=400, seconds=0.3, measure=False)
+"""What is played where there are several ways to return to a state, and one of them is to be trusted."""
 
 _LAST = "another process"
 """The check that the second process makes."""
@@ -46,6 +49,8 @@ class CheckReport(Measured):
     """Checks that could not be made because others failed."""
     notes: tuple[str, ...] = ()
     """What keeps the contract, but may not be what is wanted."""
+    way: str | None = None
+    """How it returns to states, and why so, where there are several ways."""
 
     @property
     def passed(self) -> bool:
@@ -65,6 +70,8 @@ class CheckReport(Measured):
         rows = [("ok" if check.passed else "FAIL", check.name, check.detail) for check in self.checks]
         rows += [("-", name, "not made: it needs what failed") for name in self.skipped]
         lines += [f"  {mark:<4}  {name:<19}  {detail}" for mark, name, detail in rows]
+        if self.way is not None:
+            lines.append(f"return: {self.way}")
         if self.observation is not None:
             lines.append(f"observation: {self.observation}")
         if self.steps_per_second is not None:
@@ -97,19 +104,28 @@ def check_env(
     if cell is not None:
         problem = dataclasses.replace(problem, cells=cell)
     plan = Plan(steps=steps, seconds=max(1.0, timeout_seconds / 20), measure=True)
-    return _examine(problem, plan, timeout_seconds, start_method)
+    *_, (_, _, report) = _examine_ways(problem, plan, timeout_seconds, start_method)
+    return report
+
+
+class Proven(NamedTuple):
+    """A problem that keeps the contract, in the first way to play it that does."""
+
+    problem: Problem
+    reason: str
+    """Why it is played in this way."""
+    notes: tuple[str, ...]
+    """What the user should know of it."""
 
 
 def require_env(
     problem: Problem, *, timeout_seconds: float = 120.0, start_method: StartMethod | None = None
-) -> tuple[str, ...]:
-    """Refuse a problem that does not keep the contract: the short version of `check_env`.
-
-    Return what the user should know of one that does.
-    """
-    report = _examine(problem, _SHORT, timeout_seconds, start_method)
-    if report.passed:
-        return report.notes
+) -> Proven:
+    """Refuse a problem that does not keep the contract: the short version of `check_env`."""
+    plan = _SHORT if len(problem.env.ways()) == 1 else _PROOF
+    for candidate, reason, report in _examine_ways(problem, plan, timeout_seconds, start_method):
+        if report.passed:
+            return Proven(candidate, reason, report.notes)
     first = report.failures[0]
     if first.error:
         error: type[Exception] = getattr(errors, first.error)
@@ -117,6 +133,28 @@ def require_env(
     raise EnvironmentContractError(
         f"{first.detail} (check `{first.name}` of {problem.name}; goexplore.check_env tells more)"
     )
+
+
+def _examine_ways(
+    problem: Problem, plan: Plan, timeout_seconds: float, start_method: StartMethod | None
+) -> Iterator[tuple[Problem, str, CheckReport]]:
+    """Yield the ways to play a problem with what came of them, up to the first that keeps the contract.
+
+    Another way is tried only where this one does not return to the states that it should.
+    """
+    failed: list[str] = []
+    ways = problem.env.ways()
+    for binding in ways:
+        candidate = dataclasses.replace(problem, env=binding.env)
+        report = _examine(candidate, plan, timeout_seconds, start_method)
+        reason = binding.reason
+        if failed:
+            reason += f" ({'; '.join(failed)})"
+        yield candidate, reason, dataclasses.replace(report, way=reason if len(ways) > 1 else None)
+        first = report.failures[0] if report.failures else None
+        if first is None or not (first.name in RETURNING or first.error == ReturnError.__name__):
+            return
+        failed.append(f"not by {binding.env.engine}: {first.detail.partition(': ')[0]}")
 
 
 def _examine(

@@ -36,7 +36,7 @@ from goexplore.checks._subject import (
     until_end,
 )
 from goexplore.envs import Environment, describe_observation, require_actions
-from goexplore.errors import ConfigError, EngineError, ProblemError
+from goexplore.errors import ConfigError, EngineError, ProblemError, ReturnError
 from goexplore.problems import Problem
 from goexplore.random import SplitMix64, stream_state
 
@@ -59,6 +59,19 @@ CHECKS: dict[str, tuple[str, ...]] = {
     "another process": ("determinism",),
 }
 """The names of all checks in their order, each with those that must have passed before it can be made."""
+
+RETURNING = frozenset(
+    {
+        "snapshot",
+        "restore",
+        "restore elsewhere",
+        "snapshot bytes",
+        "episode end",
+        "cells after restore",
+        "another process",
+    }
+)
+"""The checks that fail where an environment does not return to its states; another way to return may help."""
 
 _LEAST_STEPS = 8
 """The walk has this many, however slow they are."""
@@ -198,7 +211,7 @@ class Examination:
         try:
             made = Check(name, True, check())
         except Exception as error:  # of the user's code: any
-            known = isinstance(error, ConfigError | ProblemError | EngineError)
+            known = isinstance(error, ConfigError | ProblemError | EngineError | ReturnError)
             detail = explain(error, Call(self._marks[0]))
             made = Check(name, False, detail, type(error).__name__ if known else "")
         if made.passed:

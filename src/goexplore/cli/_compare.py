@@ -58,7 +58,7 @@ def run_compare(arguments: list[str]) -> int:
     require_at_least("seeds", chosen.seeds, 1)
     folder = chosen.run_dir or Path("runs") / f"compare-{file_name(target)}"
     bound, reason = problem.with_engine(chosen.engine)
-    require_env(bound)
+    problem = require_env(bound).problem
     page = folder / "compare.html"
     require_writable(page)
     log(f"engine: {reason}")

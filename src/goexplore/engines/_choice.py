@@ -18,8 +18,10 @@ from goexplore.envs import read_rom
 from goexplore.errors import ConfigError, OutputError
 from goexplore.files import is_file, state_folder
 
-Engine: TypeAlias = Literal["native", "ale", "python"]
-EngineWish: TypeAlias = Literal["auto", "native", "ale", "python"]
+Engine: TypeAlias = Literal["native", "ale", "python", "state", "copies", "replay"]
+"""What plays, and how it returns to states: an emulator of Atari games, an environment's own Python code, or
+one of three ways for a Gymnasium environment."""
+EngineWish: TypeAlias = Literal["auto", "native", "ale", "python", "state", "copies", "replay"]
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class EngineChoice:
 
 def choose_engine(rom: str, wish: EngineWish, certificate: Certificate | None) -> EngineChoice:
     """Return the engine for a game. `auto` trusts the native one only where it is certified."""
-    if wish == "python":
-        raise ConfigError(f"expected `engine` auto, native or ale for {rom}, got python: it has an emulator")
+    if wish not in ("auto", "native", "ale"):
+        raise ConfigError(f"expected `engine` auto, native or ale for {rom}, got {wish}: it has an emulator")
     if wish == "ale":
         return EngineChoice("ale", "ale-py, as asked for")
     if wish == "native":

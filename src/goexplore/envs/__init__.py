@@ -19,7 +19,7 @@ from goexplore.envs._native_atari import (
     load_cartridge,
     why_interpreted,
 )
-from goexplore.envs._observations import describe_observation, digest, observation_bytes
+from goexplore.envs._observations import describe_observation, digest, is_image, observation_bytes
 from goexplore.envs._roms import gymnasium_id, read_rom, rom_name
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "digest",
     "explain_fault",
     "gymnasium_id",
+    "is_image",
     "load_cartridge",
     "observation_bytes",
     "read_rom",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,8 +83,12 @@ class Environment(ABC):
     no_op: int | None = None
     """The action that does nothing, or None where there is no such action."""
 
-    stale_after_restore: ClassVar[bool] = False
+    stale_after_restore: bool = False
     """Whether observation, picture and location are those of before until the next step after `restore`."""
+
+    replayed: int = 0
+    """Training frames that were played in `restore` in order to return to states: none where states are put
+    back."""
 
     ends_at_life_loss: bool = False
     """Whether the search's episodes end with the first life that is lost (paper appendix A.2)."""
@@ -126,9 +130,14 @@ class Environment(ABC):
         """
         return {}
 
+    @property
+    def unwrapped(self) -> Any:
+        """The environment as its author knows it, for cells and events that look behind the observation."""
+        return self
+
     @abstractmethod
     def snapshot(self) -> bytes:
-        """Return the whole state of the simulator: equal states give equal bytes."""
+        """Return all that `restore` needs to come back here: after equal actions, equal bytes."""
 
     @abstractmethod
     def restore(self, snapshot: bytes) -> None:

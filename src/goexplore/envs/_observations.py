@@ -12,6 +12,9 @@ import numpy as np
 _DEPTH = 32
 """How deep an observation is looked into: one that contains itself has an end too."""
 
+_SMALLEST = 12
+"""Rows and columns from which bytes are taken for an image."""
+
 _PLAIN: tuple[type, ...] = (bool, int, float, complex, str)
 
 
@@ -74,21 +77,38 @@ def observation_bytes(observation: Any) -> bytes:
     return digest(observation)
 
 
+def is_image(value: Any) -> bool:
+    """Return whether an observation is an image: bytes in rows and columns, grey or red, green and blue.
+
+    A small array is a board or a view of symbols: its bytes are numbers, not shades.
+    """
+    if not isinstance(value, np.ndarray) or value.dtype != np.uint8:
+        return False
+    has_colours = value.ndim == 3 and value.shape[2] == 3
+    return (value.ndim == 2 or has_colours) and min(value.shape[:2]) >= _SMALLEST
+
+
 def describe_observation(value: Any) -> str:
     """Return what an observation is, and whether a policy can see it."""
-    if isinstance(value, np.ndarray) and value.dtype == np.uint8:
-        if value.ndim == 2:
-            return f"image, {value.shape[0]} x {value.shape[1]} bytes"
-        if value.ndim == 3 and value.shape[2] == 3:
-            return f"image, {value.shape[0]} x {value.shape[1]} x RGB"
-    if isinstance(value, np.ndarray | np.generic | bool | int | float | tuple | list):
-        try:
-            numbers = np.asarray(value)
-        except ValueError:  # sequences of different lengths
-            return f"{type(value).__name__}, on which no policy can be trained"
-        if numbers.dtype.kind in "iubf" and numbers.ndim <= 1:
-            return f"vector of {numbers.size} numbers" if numbers.size != 1 else "one number"
-        if isinstance(value, np.ndarray):
-            shape = " x ".join(map(str, value.shape))
-            return f"array of {shape} {value.dtype}, on which no policy can be trained"
-    return f"{type(value).__name__}, on which no policy can be trained"
+    if is_image(value):
+        return f"image, {value.shape[0]} x {value.shape[1]} {'bytes' if value.ndim == 2 else 'x RGB'}"
+    count, texts = _count(value)
+    if count is None:
+        return f"{type(value).__name__}, on which no policy can be trained"
+    text = "one number" if count == 1 else f"vector of {count} numbers"
+    return f"{text}, without the text{'s' * (len(texts) > 1)} {', '.join(texts)}" if texts else text
+
+
+def _count(value: Any) -> tuple[int | None, list[str]]:
+    """Return how many numbers an observation has, None where it is not made of numbers, and texts in it."""
+    if isinstance(value, Mapping):
+        texts = [str(key) for key in value if isinstance(value[key], str)]
+        counts = [_count(each)[0] for each in value.values() if not isinstance(each, str)]
+    elif isinstance(value, tuple | list):
+        texts, counts = [], [_count(each)[0] for each in value]
+    elif isinstance(value, np.ndarray | np.generic | bool | int | float):
+        numbers = np.asarray(value)
+        return (numbers.size if numbers.dtype.kind in "iubf" else None), []
+    else:
+        return None, []
+    return (None if None in counts else sum(each for each in counts if each is not None)), texts

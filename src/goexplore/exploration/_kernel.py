@@ -70,7 +70,9 @@ class PythonKernel:
             self._sent.clear()  # it was for tasks that come after this one, or for another batch
         self._last_order = task.order
         cell_env, start, sent = self._cell_env, task.start, self._sent
+        replayed = cell_env.env.replayed
         cell_env.restore(start.snapshot)
+        replayed = cell_env.env.replayed - replayed
         score, length = start.score_length
         numbers = {(start.cell, False): start.number}
         best = {(start.cell, False): start.score_length}
@@ -116,6 +118,7 @@ class PythonKernel:
             ),
             candidates=tuple(candidates.values()),
             ended_in=cell if end and cell is not None else None,
+            replayed=replayed,
         )
 
     def initial_digest(self) -> bytes:

@@ -35,6 +35,8 @@ class Status:
     """Game frames played while exploring."""
     game_frames_with_replay: int = 0
     """Game frames if cells were returned to by replay instead of restore: hypothetical (appendix A.8)."""
+    game_frames_replayed: int = 0
+    """Game frames really replayed in order to return to cells, where the environment cannot be put back."""
     seconds: float = 0.0
     """Wall time spent searching, earlier sessions of a resumed run included."""
     cells: int = 0
@@ -166,6 +168,7 @@ class Search:
         known = len(self.archive)
         explored = sum(found.training_frames for found in results) * self._frame_skip
         returned = sum(entry.score_length.length for entry in batch) * self._frame_skip
+        replayed = sum(found.replayed for found in results) * self._frame_skip
         game_frames = self.status.game_frames + explored
         update = self.archive.update(batch, results, game_frame=game_frames)
         self._ends += sum(map(self.archive.has_ended, update.added))
@@ -181,6 +184,7 @@ class Search:
                 batches=self.status.batches + 1,
                 game_frames=game_frames,
                 game_frames_with_replay=self.status.game_frames_with_replay + returned + explored,
+                game_frames_replayed=self.status.game_frames_replayed + replayed,
                 seconds=self.status.seconds + self._clock - before,
             )
         )
@@ -193,6 +197,7 @@ class Search:
             batches=counted.batches,
             game_frames=counted.game_frames,
             game_frames_with_replay=counted.game_frames_with_replay,
+            game_frames_replayed=counted.game_frames_replayed,
             seconds=counted.seconds,
             cells=len(self.archive),
             ends=self._ends,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.cells import DownscaledCells
-from goexplore.envs import Environment
+from goexplore.envs import Environment, is_image
 from goexplore.errors import ConfigError, require_at_least
 
 Observation = NDArray[Any]
@@ -41,7 +42,7 @@ class Preprocessor:
         """The environment must be at its initial state: its observation shows what kind it has."""
         self._env, self._stack = env, config.stack
         seen = env.observation()
-        self.is_image = isinstance(seen, np.ndarray) and seen.dtype == np.uint8 and seen.ndim in (2, 3)
+        self.is_image = is_image(seen)
         """Whether observations are images; else they are vectors."""
         self._colour = self.is_image and config.colour
         self._frame: tuple[int, ...]
@@ -83,12 +84,16 @@ class Preprocessor:
 
 
 def as_vector(observation: Any, kind: type[np.floating[Any]] = np.float32) -> NDArray[Any]:
-    """Return an observation as a vector: numbers, tuples and dictionaries of them, arrays of any shape."""
-    if isinstance(observation, dict):
-        observation = [observation[key] for key in sorted(observation)]
+    """Return an observation as a vector: numbers, tuples and dictionaries of them, arrays of any shape.
+
+    Texts in a dictionary are left out.
+    """
+    if isinstance(observation, Mapping):
+        parts = [observation[key] for key in sorted(observation)]
+        observation = [each for each in parts if not isinstance(each, str)]
     if isinstance(observation, tuple | list):
-        parts = [as_vector(each, kind) for each in observation]
-        return np.concatenate(parts) if parts else np.zeros(0, kind)
+        vectors = [as_vector(each, kind) for each in observation]
+        return np.concatenate(vectors) if vectors else np.zeros(0, kind)
     try:
         vector: NDArray[Any] = np.asarray(observation, kind).reshape(-1)
     except (TypeError, ValueError) as error:

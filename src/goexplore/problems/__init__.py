@@ -1,5 +1,6 @@
 """Problems: environment, cells, selection and exploration as one thing; and problems by name."""
 
+from goexplore.problems._gymnasium import Gymnasium
 from goexplore.problems._problem import Problem, as_problem, differences
 from goexplore.problems._registry import (
     Family,
@@ -32,6 +33,7 @@ __all__ = [
     "FactorySpec",
     "Family",
     "FunctionCellsSpec",
+    "Gymnasium",
     "Problem",
     "as_problem",
     "differences",

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import gymnasium
+
 from goexplore.cells import CellEnvironment
 from goexplore.engines import EngineWish
 from goexplore.envs import Environment
@@ -23,6 +25,7 @@ from goexplore.exploration import (
     StartMethod,
     ThreadExecutor,
 )
+from goexplore.problems._gymnasium import Gymnasium, from_instance
 from goexplore.problems._specs import (
     CellsSpec,
     DefaultCells,
@@ -69,7 +72,7 @@ class Problem:
             name: By default that of the environment.
 
         """
-        spec = env if isinstance(env, EnvironmentSpec) else FactorySpec(env)
+        spec = env if isinstance(env, EnvironmentSpec) else _from_callable(env)
         if cells is None:
             cells = DefaultCells()
         values = {
@@ -112,7 +115,7 @@ class Problem:
     @property
     def env_target(self) -> str:
         """What finds the environment again: its own id where it has one, else the name of the problem."""
-        return self.name if isinstance(self.env, FactorySpec) else self.env.target
+        return self.name if getattr(self.env, "factory", None) is not None else self.env.target
 
     def with_engine(self, wish: EngineWish) -> tuple[Problem, str]:
         """Return this problem on an engine, and why on that one."""
@@ -181,12 +184,29 @@ def as_problem(thing: Any, name: str = "") -> Problem:
             "expected an environment's class or a function that makes one, got an environment "
             f"({path_of(thing)}): workers need environments of their own, so give the class"
         )
+    if isinstance(thing, gymnasium.Env):
+        return Problem(env=from_instance(thing), name=name)
     if not callable(thing):
         raise ProblemError(
             f"expected a goexplore.Problem, an environment's class or a function that makes one, got "
             f"{type(thing).__name__} ({str(thing)[:40]})"
         )
-    return Problem(env=thing, name=name)
+    return Problem(env=_from_callable(thing), name=name)
+
+
+def _from_callable(factory: Callable[[], Any]) -> EnvironmentSpec:
+    """Return the settings of what a class or function makes: an environment of ours or of Gymnasium's."""
+    kind = getattr(factory, "func", factory)  # what a functools.partial is of
+    if not isinstance(kind, type) and callable(factory):
+        try:
+            made = factory()  # nothing but its product says which kind it makes
+        except Exception:  # the check before a run, or the worker that needs one, says what is wrong
+            return FactorySpec(factory)
+        kind = type(made)
+        if isinstance(made, gymnasium.Env):
+            made.close()
+    is_gymnasium = isinstance(kind, type) and issubclass(kind, gymnasium.Env)
+    return Gymnasium(factory=factory) if is_gymnasium else FactorySpec(factory)
 
 
 def differences(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,12 +17,18 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+
 from goexplore.errors import ProblemError
+from goexplore.problems._gymnasium import Gymnasium, is_gymnasium_id, missing_suite
 from goexplore.problems._problem import Problem, as_problem
 from goexplore.problems._specs import EnvironmentSpec
 
 GROUP = "goexplore.problems"
 """The entry-point group in which a package names its problems."""
+
+_VERSIONED = re.compile(r"-v\d+$")
+"""How ids of Gymnasium end; a Python name never does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +98,7 @@ def find_registered(name: str) -> Problem | None:
         family = _registered.get(known) or (_load(known) if known in _entry_points() else None)
         if isinstance(family, Family) and name.startswith(family.prefix):
             return family.make(name)
-    return None
+    return Problem(env=Gymnasium(id=name), name=name) if is_gymnasium_id(name) else None
 
 
 def family(name: str) -> Family | None:
@@ -107,18 +114,26 @@ def find_problem(target: Any) -> Problem:
     found = find_registered(target)
     if found is not None:
         return found
+    if _VERSIONED.search(target) and ":" in target:
+        return Problem(env=Gymnasium(id=target), name=target)  # Gymnasium imports what is before the colon
     if ":" in target:
         return _import(target)
-    names = problem_names()
-    if target in names and (known := family(target)) is not None:
+    suite = missing_suite(target)
+    if suite is not None:
+        raise ProblemError(
+            f"expected the package {suite}, which has {target}, to be installed, got none: install it, for "
+            f"example with pip install {suite.replace('_', '-')}"
+        )
+    names = [*problem_names(), *gymnasium.registry]
+    if target in problem_names() and (known := family(target)) is not None:
         raise ProblemError(
             f"expected a name that begins with {known.prefix} ({known.description}), got {target!r}"
         )
     near = difflib.get_close_matches(target, names, n=1, cutoff=0.4)
     hint = f" Did you mean {near[0]}?" if near else ""
     raise ProblemError(
-        f"expected a registered problem ({', '.join(names)}), or an import path such as my_game:Lock, got "
-        f"{target!r}.{hint}"
+        f"expected a registered problem ({', '.join(problem_names())}), an id of Gymnasium, or an import "
+        f"path such as my_game:Lock, got {target!r}.{hint}"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -101,6 +101,10 @@ class EnvironmentSpec(_Spec, ABC):
                 f"{wish}: only Atari games have a choice"
             )
         return EngineBinding(self, f"Python: {self.name} plays itself")
+
+    def ways(self) -> Sequence[EngineBinding]:
+        """Return the ways to play it, the best first: the first that keeps the contract is used."""
+        return [self.with_engine("auto")]
 
     def as_explored(self, engine: Engine) -> EnvironmentSpec:
         """Return the environment on the engine of a run, even if that one cannot be chosen any more."""

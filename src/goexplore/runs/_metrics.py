@@ -20,6 +20,8 @@ class SearchMetrics:
     game_frames: int = 0
     game_frames_with_replay: int = 0
     """If cells were returned to by replaying their trajectories (paper appendix A.8)."""
+    game_frames_replayed: int = 0
+    """Really replayed in order to return to cells, where the environment cannot be put back."""
     wall_seconds: float = 0.0
     cells: int = 1
     ends: int = 0
@@ -45,6 +47,7 @@ class SearchMetrics:
             batches=status.batches,
             game_frames=status.game_frames,
             game_frames_with_replay=status.game_frames_with_replay,
+            game_frames_replayed=status.game_frames_replayed,
             wall_seconds=round(status.seconds, 3),
             cells=status.cells,
             ends=status.ends,
