@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from goexplore.envs import NOWHERE, Environment, Location, Step
     from goexplore.errors import GoExploreError
     from goexplore.exploration import ExplorationConfig
-    from goexplore.problems import Problem, problem_names, register
+    from goexplore.problems import Grid, Problem, Rendering, problem_names, register
     from goexplore.report import write_report
     from goexplore.selection import SelectionConfig
 
@@ -32,7 +32,7 @@ _HOMES = {
     "envs": ("NOWHERE", "Environment", "Location", "Step"),
     "errors": ("GoExploreError",),
     "exploration": ("ExplorationConfig",),
-    "problems": ("Problem", "problem_names", "register"),
+    "problems": ("Grid", "Problem", "Rendering", "problem_names", "register"),
     "report": ("write_report",),
     "selection": ("SelectionConfig",),
 }
@@ -46,9 +46,11 @@ __all__ = [
     "ExplorationConfig",
     "FunctionCells",
     "GoExploreError",
+    "Grid",
     "Location",
     "PolicyRun",
     "Problem",
+    "Rendering",
     "Run",
     "SelectionConfig",
     "Step",

@@ -1,11 +1,12 @@
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
 from goexplore.cells import FunctionCells, encode
-from goexplore.errors import EnvironmentContractError
+from goexplore.errors import ConfigError, EnvironmentContractError
 
 
 @pytest.mark.parametrize(
@@ -101,3 +102,47 @@ def test_tables_show_the_value_that_names_a_cell():
     cells = FunctionCells(lambda value: value)
     texts = cells.columns([encode((1, "a")), encode(b"\xff")])["cell_text"]
     assert texts.tolist() == ["(1, 'a')", r"b'\xff'"]
+
+
+# ---- functions of observation and info --------------------------------------------------------------------
+
+
+class Callable:
+    def __call__(self, observation, info):
+        return observation, info["room"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda observation, info: (observation, info["room"]),
+        lambda observation, said: (observation, said["room"]),
+        lambda observation, info=None: (observation, info["room"]),
+        lambda observation, info, size=1: (observation, info["room"]),
+        partial(lambda size, observation, info: (observation, info["room"]), 1),
+        Callable(),
+    ],
+)
+def test_a_function_of_two_parameters_gets_info_too(function):
+    room = iter([1, 2])
+    cells = FunctionCells(function, info=lambda: {"room": next(room)})
+    assert cells.reset(5) == encode((5, 1))
+    assert cells.update(5) == encode((5, 2))
+
+
+@pytest.mark.parametrize(
+    "function", [lambda observation, size=2: observation, lambda *values: values[0], int, np.abs]
+)
+def test_other_functions_get_the_observation_alone(function):
+    assert FunctionCells(function).update(5) == encode(5)
+
+
+@pytest.mark.parametrize("function", [lambda: 0, lambda *, info: 0, lambda one, two, three: 0])
+def test_a_function_of_none_or_three_parameters_is_refused(function):
+    with pytest.raises(ConfigError, match=r"or of observation and info, got one with \d parameters"):
+        FunctionCells(function)
+
+
+def test_a_function_of_info_needs_info():
+    with pytest.raises(ConfigError, match="expected `info` for a cell function of observation and info"):
+        FunctionCells(lambda observation, info: 0)

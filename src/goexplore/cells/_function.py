@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.cells._representation import CellKey, CellRepresentation
-from goexplore.errors import EnvironmentContractError
+from goexplore.errors import ConfigError, EnvironmentContractError
 
 
 class FunctionCells(CellRepresentation):
-    """Cells from any function of the observation.
+    """Cells from any function of the observation, or of the observation and `info`.
 
     The function may return a number, a boolean, a string, bytes, a tuple or list of these, or a NumPy array
     of whole numbers or booleans. Whatever it returns is the cell; None means that the episode is lost.
     """
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        """`function` maps an observation to a value that names its cell."""
+    def __init__(
+        self, function: Callable[..., Any], *, info: Callable[[], Mapping[str, Any]] | None = None
+    ) -> None:
+        """`function` maps an observation, and `info` if it takes it, to a value that names its cell.
+
+        `info` returns what the environment says beside the observation: `Environment.info`.
+        """
         self._function = function
+        self._info = info if takes_info(function) else None
+        if self._info is None and takes_info(function):
+            raise ConfigError(
+                "expected `info` for a cell function of observation and info, got none: give the "
+                "environment's `info` method"
+            )
 
     def reset(self, observation: Any) -> CellKey:
         """Return the cell of the first observation."""
@@ -36,7 +48,9 @@ class FunctionCells(CellRepresentation):
 
     def update(self, observation: Any) -> CellKey | None:
         """Return the cell of an observation."""
-        value = self._function(observation)
+        value = (
+            self._function(observation) if self._info is None else self._function(observation, self._info())
+        )
         return None if value is None else encode(value)
 
     def columns(self, cells: Sequence[CellKey]) -> Mapping[str, NDArray[np.generic]]:
@@ -44,12 +58,35 @@ class FunctionCells(CellRepresentation):
         return {"cell_text": np.array([cell.decode("utf-8", "backslashreplace") for cell in cells], np.str_)}
 
 
+def takes_info(function: Callable[..., Any]) -> bool:
+    """Return whether a cell function is one of observation and info, which its signature decides.
+
+    It is where its second parameter has no default, or is called `info`. Functions of any number of
+    arguments, and functions without a signature, such as some that are written in C, get the observation
+    alone.
+    """
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    given = [each for each in parameters if each.kind in kinds]
+    needed = [each for each in parameters if each.default is Parameter.empty and each.kind in kinds]
+    any_number = any(each.kind is Parameter.VAR_POSITIONAL for each in parameters)
+    if len(needed) > 2 or not (given or any_number):
+        raise ConfigError(
+            "expected a cell function of the observation, or of observation and info, got one with "
+            f"{len(needed)} parameters: give the others defaults, or use functools.partial"
+        )
+    return len(needed) == 2 or (len(given) > 1 and given[1].name == "info")
+
+
 def encode(value: Any) -> CellKey:
     """Return bytes that differ whenever values differ, and are the same in every process."""
-    return repr(_plain(value)).encode()
+    return repr(plain(value)).encode()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value made of Python's own types, whose text is the same in every process."""
     if isinstance(value, np.ndarray) and value.ndim:
         if value.dtype.kind not in "iub":
@@ -70,7 +107,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return bytes(value)
     if isinstance(value, tuple | list):
-        return tuple(map(_plain, value))
+        return tuple(map(plain, value))
     raise _not_a_cell(value, type(value).__name__)
 
 
