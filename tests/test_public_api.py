@@ -31,6 +31,7 @@ PUBLIC = [
     "evaluate",
     "explore",
     "open_run",
+    "preview_cells",
     "problem_names",
     "read_demonstration",
     "register",

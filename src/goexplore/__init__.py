@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from goexplore.errors import GoExploreError
     from goexplore.exploration import ExplorationConfig
     from goexplore.problems import Grid, Problem, Rendering, problem_names, register
-    from goexplore.report import write_report
+    from goexplore.report import preview_cells, write_report
     from goexplore.selection import SelectionConfig
 
 _HOMES = {
@@ -33,7 +33,7 @@ _HOMES = {
     "errors": ("GoExploreError",),
     "exploration": ("ExplorationConfig",),
     "problems": ("Grid", "Problem", "Rendering", "problem_names", "register"),
-    "report": ("write_report",),
+    "report": ("preview_cells", "write_report"),
     "selection": ("SelectionConfig",),
 }
 
@@ -60,6 +60,7 @@ __all__ = [
     "evaluate",
     "explore",
     "open_run",
+    "preview_cells",
     "problem_names",
     "read_demonstration",
     "register",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,6 +62,19 @@ class Grid(CellsSpec):
         grid = cls.__new__(cls)
         object.__setattr__(grid, "axes", _require_axes(axes))
         return grid
+
+    def text(self) -> str:
+        """Return the grid as people write it; a sum of grids where names have different settings."""
+        grids: dict[str, list[str]] = {}
+        for axis in self.axes:
+            given = dataclasses.asdict(axis)
+            name = given.pop("name")
+            settings = ", ".join(f"{key}={value}" for key, value in given.items() if value is not None)
+            plain = re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name)
+            grids.setdefault(settings, []).append(name if plain else repr(name))
+        return " + ".join(
+            f"grid({', '.join([*names, *filter(None, [given])])})" for given, names in grids.items()
+        )
 
     def __call__(self, env: Environment) -> GridCells:
         """Return the cells, with the bounds that the environment knows."""

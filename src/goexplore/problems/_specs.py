@@ -141,6 +141,11 @@ class CellsSpec(_Spec, ABC):
         """Return these cells in the native kernel's terms, or None where it does not know them."""
         return None
 
+    def text(self) -> str:
+        """Return these cells as people write them, such as `downscaled(width=11, height=8, levels=8)`."""
+        given = ", ".join(f"{name}={value}" for name, value in self.settings().items() if name != "kind")
+        return f"{self.kind}({given})" if given else self.kind
+
     def __add__(self, other: CellsSpec | Callable[..., Any]) -> Combination:
         """Return the combination of these cells and others, or those of a function."""
         return Combination((self, as_cells(other)))
@@ -293,6 +298,10 @@ class FunctionCellsSpec(_Wrapped, CellsSpec):
         if not self.path:
             object.__setattr__(self, "path", path_of(self.function))
 
+    def text(self) -> str:
+        """Return the import path."""
+        return self.path
+
     def __call__(self, env: Environment) -> CellRepresentation:
         """Return cells from the function, or of the class."""
         made = getattr(self.function, "func", self.function)  # what a functools.partial is of
@@ -318,6 +327,10 @@ class Combination(CellsSpec):
     def __post_init__(self) -> None:
         flat = [each.parts if isinstance(each, Combination) else (each,) for each in self.parts]
         object.__setattr__(self, "parts", tuple(part for parts in flat for part in parts))
+
+    def text(self) -> str:
+        """Return the parts with plus signs between them."""
+        return " + ".join(part.text() for part in self.parts)
 
     def __call__(self, env: Environment) -> CombinedCells:
         """Return one representation of all parts."""
