@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from goexplore.envs import NOWHERE, Environment, Location, Step
     from goexplore.errors import GoExploreError
     from goexplore.exploration import ExplorationConfig
-    from goexplore.problems import Gymnasium, Problem, problem_names, register
-    from goexplore.report import write_report
+    from goexplore.problems import Grid, Gymnasium, Problem, Rendering, problem_names, register
+    from goexplore.report import preview_cells, write_report
     from goexplore.selection import SelectionConfig
 
 _HOMES = {
@@ -32,8 +32,8 @@ _HOMES = {
     "envs": ("NOWHERE", "Environment", "Location", "Step"),
     "errors": ("GoExploreError",),
     "exploration": ("ExplorationConfig",),
-    "problems": ("Gymnasium", "Problem", "problem_names", "register"),
-    "report": ("write_report",),
+    "problems": ("Grid", "Gymnasium", "Problem", "Rendering", "problem_names", "register"),
+    "report": ("preview_cells", "write_report"),
     "selection": ("SelectionConfig",),
 }
 
@@ -46,10 +46,12 @@ __all__ = [
     "ExplorationConfig",
     "FunctionCells",
     "GoExploreError",
+    "Grid",
     "Gymnasium",
     "Location",
     "PolicyRun",
     "Problem",
+    "Rendering",
     "Run",
     "SelectionConfig",
     "Step",
@@ -59,6 +61,7 @@ __all__ = [
     "evaluate",
     "explore",
     "open_run",
+    "preview_cells",
     "problem_names",
     "read_demonstration",
     "register",

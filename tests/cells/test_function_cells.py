@@ -1,11 +1,13 @@
 import subprocess
 import sys
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from goexplore.cells import FunctionCells, encode
-from goexplore.errors import EnvironmentContractError
+from goexplore.errors import ConfigError, EnvironmentContractError
 
 
 @pytest.mark.parametrize(
@@ -101,3 +103,53 @@ def test_tables_show_the_value_that_names_a_cell():
     cells = FunctionCells(lambda value: value)
     texts = cells.columns([encode((1, "a")), encode(b"\xff")])["cell_text"]
     assert texts.tolist() == ["(1, 'a')", r"b'\xff'"]
+
+
+# ---- functions of observation and info --------------------------------------------------------------------
+
+
+class Callable:
+    def __call__(self, observation, info):
+        return observation, info["room"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda observation, info: (observation, info["room"]),
+        lambda observation, said: (observation, said["room"]),
+        lambda observation, info=None: (observation, info["room"]),
+        lambda observation, info, size=1: (observation, info["room"]),
+        partial(lambda size, observation, info: (observation, info["room"]), 1),
+        Callable(),
+    ],
+)
+def test_a_function_of_two_parameters_gets_info_too(function):
+    room = iter([1, 2])
+    cells = FunctionCells(function, SimpleNamespace(info=lambda: {"room": next(room)}))
+    assert cells.reset(5) == encode((5, 1))
+    assert cells.update(5) == encode((5, 2))
+
+
+@pytest.mark.parametrize(
+    "function", [lambda observation, size=2: observation, lambda *values: values[0], int, np.abs]
+)
+def test_other_functions_get_the_observation_alone(function):
+    assert FunctionCells(function).update(5) == encode(5)
+
+
+def test_a_function_of_three_parameters_gets_the_environment_as_its_author_knows_it():
+    env = SimpleNamespace(info=dict, unwrapped=SimpleNamespace(agent_pos=(3, 4)))
+    cells = FunctionCells(lambda observation, info, env: env.agent_pos, env)
+    assert cells.update(5) == encode((3, 4))
+
+
+@pytest.mark.parametrize("function", [lambda: 0, lambda *, info: 0, lambda one, two, three, four: 0])
+def test_a_function_of_none_or_four_parameters_is_refused(function):
+    with pytest.raises(ConfigError, match=r"of these and the environment, got one with \d parameters"):
+        FunctionCells(function)
+
+
+def test_a_function_of_info_needs_the_environment():
+    with pytest.raises(ConfigError, match="expected `env` for a cell function of more than the observation"):
+        FunctionCells(lambda observation, info: 0)

@@ -10,7 +10,7 @@ from goexplore import _native as native
 from goexplore.cells import CellRepresentation, encode
 from goexplore.exploration import ExplorationConfig, ProcessExecutor, SerialExecutor, ThreadExecutor
 from goexplore.games.two_mazes import TwoMazes, TwoMazesConfig
-from goexplore.problems import DownscaledConfig, Problem, find_problem
+from goexplore.problems import DownscaledConfig, Grid, Problem, Rendering, find_problem
 from tests.fields import Corridor, Field, Lock, itself
 
 HAS_NATIVE = native.atari is not None and not native.is_outdated()
@@ -44,6 +44,13 @@ class ColouredMazes(TwoMazes):
 
     def observation(self):
         return np.repeat(super().observation()[:, :, None], 3, axis=2)
+
+
+class ToldField(Field):
+    """What was taken is said beside the observation."""
+
+    def info(self):
+        return {"taken": self.taken}
 
 
 class Visited(CellRepresentation):
@@ -88,6 +95,10 @@ CELLS = parameters(
         "downscaled colours": Problem(env=ColouredMazes, cells=DownscaledConfig(width=10, height=5)),
         "function": Problem(env=Field, cells=itself),
         "class": Problem(env=Field, cells=Visited),
+        "function of info": Problem(env=ToldField, cells=lambda seen, info: (*seen, info["taken"])),
+        "grid": Problem(env=ToldField, cells=Grid("observation", size=4)),
+        "rendering": Problem(env=TwoMazes, cells=Rendering(width=20, height=15, levels=255)),
+        "combination": Problem(env=ToldField, cells=Grid("observation", dims=(0,)) + Visited + Grid("taken")),
         "default for images": Problem(env=TwoMazes),
         "default for numbers": Problem(env=Lock),
         **{f"downscaled palette, {name}": each for name, each in atari("ALE/Freeway-v5").items()},

@@ -148,7 +148,7 @@ def test_by_default_whole_numbers_and_texts_are_their_own_cells(seen):
 
 @pytest.mark.parametrize("seen", [0.5, (1, 0.5), np.zeros(3), np.float32(1), [1, [2.0]]])
 def test_for_real_numbers_a_cell_function_is_asked_for(seen):
-    with pytest.raises(ConfigError, match=r"expected a cell function .* explore a goexplore.Problem"):
+    with pytest.raises(ConfigError, match=r"expected a cell function .* such as goexplore.Grid"):
         first_cells(seen)
 
 

@@ -43,7 +43,9 @@ def explore(
     Args:
         target: A registered name such as "montezuma-2021", an id such as "ALE/PrivateEye-v5", an import path
             such as "my_game:Lock", a Problem, an environment's class, or a function that makes one.
-        cell: What a cell is: a function of the observation, or a class of cell representations.
+        cell: What a cell is: a function of the observation, or of observation and info; settings such as
+            `goexplore.Grid("x", "y", size=16)`, `goexplore.Rendering()` or their sum; or a class of cell
+            representations.
         selection: How cells are chosen, in place of the problem's.
         exploration: How cells are explored from, in place of the problem's.
         run_dir: Where to write. Without it, a temporary folder that goes with the returned object.

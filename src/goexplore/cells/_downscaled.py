@@ -1,6 +1,7 @@
 """Cells without domain knowledge: the frame, downscaled (paper section 2.1.1)."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,3 +127,33 @@ class DownscaledCells(CellRepresentation):
             )
         downscaler = ReferenceDownscaler if native.cells is None else native.cells.Downscaler
         self._downscaler: Downscaler = downscaler(rows, columns, self._width, self._height, self._levels)
+
+
+class RenderedCells(CellRepresentation):
+    """Downscaled cells of what the environment shows to people, whatever its observation is."""
+
+    def __init__(
+        self,
+        picture: Callable[[], NDArray[np.uint8] | None],
+        *,
+        width: int = 11,
+        height: int = 8,
+        levels: int = 8,
+    ) -> None:
+        """`picture` is the environment's method of that name."""
+        self._picture = picture
+        self._downscaled = DownscaledCells(width=width, height=height, levels=levels)
+
+    def reset(self, observation: Any) -> CellKey:
+        """Return the cell of the first picture."""
+        return self.update(observation)
+
+    def update(self, observation: Any) -> CellKey:
+        """Return the cell of the picture of the current state."""
+        picture = self._picture()
+        if picture is None:
+            raise ConfigError(
+                "expected an environment with a picture for cells of its rendering, got None from `picture`: "
+                "return rows x columns x RGB there, or choose other cells"
+            )
+        return self._downscaled.update(picture)

@@ -1,6 +1,21 @@
-"""Checks: does an environment keep its contract, and how large and fast is it?"""
+"""Checks: does an environment keep its contract, how large and fast is it, and are its cells of use?"""
 
+from goexplore.checks._cells import CellCounts, Verdict, judge_cells, thresholds
 from goexplore.checks._check import CheckReport, Proven, check_env, require_env
 from goexplore.checks._contract import Check
+from goexplore.checks._preview import CellsPreview, Choice, play_preview
 
-__all__ = ["Check", "CheckReport", "Proven", "check_env", "require_env"]
+__all__ = [
+    "CellCounts",
+    "CellsPreview",
+    "Check",
+    "CheckReport",
+    "Choice",
+    "Proven",
+    "Verdict",
+    "check_env",
+    "judge_cells",
+    "play_preview",
+    "require_env",
+    "thresholds",
+]

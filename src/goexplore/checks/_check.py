@@ -198,11 +198,8 @@ def _examine(
 
 
 def _notes(problem: Problem, measured: Measured) -> Iterator[str]:
-    found, steps = measured.cells_found, measured.steps
-    if found == 1 and steps >= 20:
-        yield "all states of the random walk have one cell: a search needs more to choose from"
-    elif found is not None and steps >= 100 and found > 0.9 * steps:
-        yield "hardly two states of the random walk share a cell: an archive would grow without end"
+    if measured.cells_note is not None:
+        yield measured.cells_note
     code = getattr(getattr(problem.cells, "function", None), "__code__", None)
     if "hash" in getattr(code, "co_names", ()):
         yield (

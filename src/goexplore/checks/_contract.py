@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goexplore.cells import CellEnvironment, CellKey, validate_step
+from goexplore.checks._cells import CellCounts, judge_cells
 from goexplore.checks._subject import (
     UNSEEN,
     Call,
@@ -121,6 +122,8 @@ class Measured:
     """Training frames of the random walk that was compared."""
     cells_found: int | None = None
     """Cells on that walk."""
+    cells_note: str | None = None
+    """Why they are too few or too many to be of use, if they are."""
     steps_per_second: float | None = None
     snapshot_microseconds: float | None = None
     restore_microseconds: float | None = None
@@ -156,6 +159,13 @@ class WalkCells(NamedTuple):
     def found(self) -> int:
         """Return the number of different cells."""
         return len({self.initial, *self.keys} - {None})
+
+    def counts(self, evidence: Evidence) -> CellCounts:
+        """Return what the walk shows of the cells."""
+        cells = [self.initial, *self.keys]
+        seen = [evidence.initial, *(moment.seen for moment in evidence.moments)]
+        visits = (pair for pair in zip(cells, seen, strict=True) if pair[0] is not None)
+        return CellCounts.of(visits, len(evidence.moments))
 
 
 @dataclass(kw_only=True)
@@ -586,7 +596,13 @@ class Examination:
 
     def _measure_sizes(self) -> Measured:
         evidence = self._evidence
+        note = None
+        if evidence.cells is not None:
+            verdict = judge_cells(evidence.cells.counts(evidence))
+            if verdict.kind != "fine":
+                note = f"cells of the random walk: {verdict.text}; goexplore cells-preview shows them"
         return Measured(
+            cells_note=note,
             observation=self._observation,
             steps=len(evidence.moments),
             cells_found=None if evidence.cells is None else evidence.cells.found(),

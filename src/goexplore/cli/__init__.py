@@ -9,6 +9,7 @@ from importlib import import_module
 _VERBS = {
     "explore": "search a problem for new cells and better trajectories (Phase 1)",
     "check-env": "test whether an environment keeps its contract",
+    "cells-preview": "play at random and show what a choice of cells makes of it",
     "compare": "search beside simpler searches, with equal game frames",
     "info": "summarise a run",
     "cells": "list a run's cells",
@@ -26,7 +27,7 @@ _HELP = f"""usage: goexplore VERB ...
 
 Go-Explore for hard-exploration problems.
 
-{chr(10).join(f"  {verb:10} {what}" for verb, what in _VERBS.items())}
+{chr(10).join(f"  {verb:13} {what}" for verb, what in _VERBS.items())}
 
 `goexplore VERB --help` tells more. Start with: goexplore explore montezuma-2021 --minutes 3
 Your own environment: goexplore explore my_game:Lock, where my_game.py has the class Lock.

@@ -1,5 +1,7 @@
 """Problems: environment, cells, selection and exploration as one thing; and problems by name."""
 
+from goexplore.problems._cells_text import cells_from_text
+from goexplore.problems._chosen_cells import Grid, Rendering
 from goexplore.problems._gymnasium import Gymnasium
 from goexplore.problems._problem import Problem, as_problem, differences
 from goexplore.problems._registry import (
@@ -15,17 +17,20 @@ from goexplore.problems._registry import (
 )
 from goexplore.problems._specs import (
     CellsSpec,
+    Combination,
     DefaultCells,
     DownscaledConfig,
     EngineBinding,
     EnvironmentSpec,
     FactorySpec,
     FunctionCellsSpec,
+    as_cells,
     path_of,
 )
 
 __all__ = [
     "CellsSpec",
+    "Combination",
     "DefaultCells",
     "DownscaledConfig",
     "EngineBinding",
@@ -33,9 +38,13 @@ __all__ = [
     "FactorySpec",
     "Family",
     "FunctionCellsSpec",
+    "Grid",
     "Gymnasium",
     "Problem",
+    "Rendering",
+    "as_cells",
     "as_problem",
+    "cells_from_text",
     "differences",
     "environment_from_file",
     "family",

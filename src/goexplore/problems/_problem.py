@@ -25,13 +25,14 @@ from goexplore.exploration import (
     StartMethod,
     ThreadExecutor,
 )
+from goexplore.problems._chosen_cells import cells_with_settings
 from goexplore.problems._gymnasium import Gymnasium, from_instance
 from goexplore.problems._specs import (
     CellsSpec,
     DefaultCells,
     EnvironmentSpec,
     FactorySpec,
-    FunctionCellsSpec,
+    as_cells,
     path_of,
 )
 from goexplore.selection import Selection, SelectionConfig
@@ -65,8 +66,9 @@ class Problem:
 
         Args:
             env: An environment's class, a function without arguments that makes one, or settings.
-            cells: A function of the observation, a class of cell representations, or settings. Without it,
-                cells are downscaled images, or the observation itself where it is made of whole numbers.
+            cells: A function of the observation, or of observation and info; a class of cell representations;
+                or settings, such as `goexplore.Grid("x", "y", size=16)`. Without it, cells are downscaled
+                images, or the observation itself where it is made of whole numbers.
             selection: How cells are chosen.
             exploration: How cells are explored from.
             name: By default that of the environment.
@@ -77,7 +79,7 @@ class Problem:
             cells = DefaultCells()
         values = {
             "env": spec,
-            "cells": cells if isinstance(cells, CellsSpec) else FunctionCellsSpec(cells),
+            "cells": as_cells(cells),
             "selection": selection or SelectionConfig(),
             "exploration": exploration or ExplorationConfig(),
             "name": name or spec.target,
@@ -101,7 +103,7 @@ class Problem:
             return dataclasses.replace(
                 self,
                 env=self.env.with_settings(settings["env"]),
-                cells=self.cells.with_settings(settings["cells"]),
+                cells=cells_with_settings(self.cells, settings["cells"]),
                 selection=SelectionConfig(**settings["selection"]),
                 exploration=ExplorationConfig(**settings["exploration"]),
                 name=settings["name"],

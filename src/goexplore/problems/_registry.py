@@ -117,7 +117,7 @@ def find_problem(target: Any) -> Problem:
     if _VERSIONED.search(target) and ":" in target:
         return Problem(env=Gymnasium(id=target), name=target)  # Gymnasium imports what is before the colon
     if ":" in target:
-        return _import(target)
+        return as_problem(import_object(target), target)
     suite = missing_suite(target)
     if suite is not None:
         raise ProblemError(
@@ -137,7 +137,8 @@ def find_problem(target: Any) -> Problem:
     )
 
 
-def _import(target: str) -> Problem:
+def import_object(target: str) -> Any:
+    """Return what an import path stands for. Only a path that the user named is imported."""
     module_name, _, path = target.partition(":")
     if not module_name or module_name.startswith(".") or not path:
         raise ProblemError(f"expected an import path such as my_game:Lock, got {target!r}")
@@ -160,7 +161,7 @@ def _import(target: str) -> Problem:
             hint = f" Did you mean {near[0]}?" if near else ""
             raise ProblemError(f"expected {path} in the module {module_name}, got none.{hint}")
         found = getattr(found, part)
-    return as_problem(found, target)
+    return found
 
 
 def environment_from_file(

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from goexplore.cells import CellRepresentation, DownscaledCells, FunctionCells
+from goexplore.cells import CellRepresentation, CombinedCells, DownscaledCells, FunctionCells
 from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Environment
 from goexplore.errors import (
@@ -132,7 +132,7 @@ class EnvironmentSpec(_Spec, ABC):
 
 
 class CellsSpec(_Spec, ABC):
-    """Makes cell representations."""
+    """Makes cell representations. `one + other` makes cells that differ wherever one of the two differs."""
 
     kind: str
     """A short name for reports."""
@@ -144,6 +144,19 @@ class CellsSpec(_Spec, ABC):
     def native_settings(self) -> dict[str, Any] | None:
         """Return these cells in the native kernel's terms, or None where it does not know them."""
         return None
+
+    def text(self) -> str:
+        """Return these cells as people write them, such as `downscaled(width=11, height=8, levels=8)`."""
+        given = ", ".join(f"{name}={value}" for name, value in self.settings().items() if name != "kind")
+        return f"{self.kind}({given})" if given else self.kind
+
+    def __add__(self, other: CellsSpec | Callable[..., Any]) -> Combination:
+        """Return the combination of these cells and others, or those of a function."""
+        return Combination((self, as_cells(other)))
+
+    def __radd__(self, other: Callable[..., Any]) -> Combination:
+        """Return the combination of a function's cells and these."""
+        return Combination((as_cells(other), self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,20 +296,59 @@ class FunctionCellsSpec(_Wrapped, CellsSpec):
             )
         if not callable(self.function):
             raise ConfigError(
-                f"expected a function of the observation, or a class of cell representations, got "
-                f"{self.function!r}"
+                "expected a function of the observation, a class of cell representations, or cells such as "
+                f'goexplore.Grid("x", "y", size=16), got {self.function!r}'
             )
         if not self.path:
             object.__setattr__(self, "path", path_of(self.function))
+
+    def text(self) -> str:
+        """Return the import path."""
+        return self.path
 
     def __call__(self, env: Environment) -> CellRepresentation:
         """Return cells from the function, or of the class."""
         made = getattr(self.function, "func", self.function)  # what a functools.partial is of
         if not (isinstance(made, type) and issubclass(made, CellRepresentation)):
-            return FunctionCells(self.function)
+            return FunctionCells(self.function, env)
         more = {"palette": env.palette} if issubclass(made, DownscaledCells) and env.palette else {}
         cells: CellRepresentation = self.function(**more)
         return cells
+
+
+def as_cells(thing: CellsSpec | Callable[..., Any]) -> CellsSpec:
+    """Return what a user gives as cells as settings: a function or class is wrapped."""
+    return thing if isinstance(thing, CellsSpec) else FunctionCellsSpec(thing)
+
+
+@dataclass(frozen=True)
+class Combination(CellsSpec):
+    """Cells that differ wherever one of their parts differs: `Rendering() + Grid("direction")`."""
+
+    parts: tuple[CellsSpec, ...]
+    kind = "combination"
+
+    def __post_init__(self) -> None:
+        flat = [each.parts if isinstance(each, Combination) else (each,) for each in self.parts]
+        object.__setattr__(self, "parts", tuple(part for parts in flat for part in parts))
+
+    def text(self) -> str:
+        """Return the parts with plus signs between them."""
+        return " + ".join(part.text() for part in self.parts)
+
+    def __call__(self, env: Environment) -> CombinedCells:
+        """Return one representation of all parts."""
+        return CombinedCells([part(env) for part in self.parts])
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of all parts."""
+        return {"kind": self.kind, "parts": [part.settings() for part in self.parts]}
+
+    def with_settings(self, settings: dict[str, Any]) -> Combination:
+        """Return the same with other settings of its parts."""
+        return Combination(
+            tuple(part.with_settings(each) for part, each in zip(self.parts, settings["parts"], strict=True))
+        )
 
 
 _SMALL_ARRAY = 512
@@ -320,7 +372,8 @@ class DefaultCells(CellsSpec):
         if _has_floats(seen):
             raise ConfigError(
                 "expected a cell function for observations that are real numbers, got none: "
-                "explore a goexplore.Problem(env=..., cells=...) with one that rounds them to whole numbers"
+                'explore with `cell`, such as goexplore.Grid("observation", size=0.5), or a function that '
+                "rounds them to whole numbers"
             )
         return FunctionCells(_itself)
 
