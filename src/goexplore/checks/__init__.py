@@ -1,7 +1,7 @@
 """Checks: does an environment keep its contract, how large and fast is it, and are its cells of use?"""
 
 from goexplore.checks._cells import CellCounts, Verdict, judge_cells, thresholds
-from goexplore.checks._check import CheckReport, Proven, check_env, require_env
+from goexplore.checks._check import CheckReport, Proven, check_env, choose_way, require_env
 from goexplore.checks._contract import Check
 from goexplore.checks._preview import CellsPreview, Choice, play_preview
 
@@ -14,6 +14,7 @@ __all__ = [
     "Proven",
     "Verdict",
     "check_env",
+    "choose_way",
     "judge_cells",
     "play_preview",
     "require_env",

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple, TypeAlias
 from goexplore import errors
 from goexplore.checks._contract import CHECKS, RETURNING, Check, Evidence, Examination, Measured, Plan
 from goexplore.checks._subject import MARKS, Call, Marks, describe_marks, explain
+from goexplore.engines import EngineWish
 from goexplore.errors import EnvironmentContractError, ReturnError, require_at_least, require_positive
 from goexplore.exploration import StartMethod
-from goexplore.problems import Problem, find_problem
+from goexplore.problems import EngineBinding, EnvironmentSpec, Problem, find_problem
 
 _SHORT = Plan(steps=200, seconds=0.03, measure=False)
 """What `explore` plays before it begins: the walk is played about twelve times."""
@@ -135,6 +136,19 @@ def require_env(
     )
 
 
+def choose_way(env: EnvironmentSpec, wish: EngineWish = "auto") -> EngineBinding:
+    """Return an environment as it is played best: in the first way that is proven to return to its states."""
+    binding = env.with_engine(wish)
+    if len(binding.env.ways()) == 1:
+        return binding
+    proven = require_env(Problem(env=binding.env, cells=_one_cell))
+    return EngineBinding(proven.problem.env, proven.reason)
+
+
+def _one_cell(observation: Any) -> int:
+    return 0
+
+
 def _examine_ways(
     problem: Problem, plan: Plan, timeout_seconds: float, start_method: StartMethod | None
 ) -> Iterator[tuple[Problem, str, CheckReport]]:
@@ -198,6 +212,8 @@ def _examine(
 
 
 def _notes(problem: Problem, measured: Measured) -> Iterator[str]:
+    if measured.lie is not None:
+        yield measured.lie
     if measured.cells_note is not None:
         yield measured.cells_note
     code = getattr(getattr(problem.cells, "function", None), "__code__", None)

@@ -32,6 +32,7 @@ from goexplore.checks._subject import (
     Seen,
     Subject,
     explain,
+    find_lie,
     first_difference,
     name_error,
     until_end,
@@ -118,6 +119,8 @@ class Measured:
 
     observation: str | None = None
     """What an observation is, and whether a policy can see it."""
+    lie: str | None = None
+    """Where the observation space says something else than the observations."""
     steps: int = 0
     """Training frames of the random walk that was compared."""
     cells_found: int | None = None
@@ -193,6 +196,7 @@ class Examination:
         self._evidence = Evidence()
         self._passed: set[str] = set()
         self._observation: str | None = None
+        self._lie: str | None = None
         self._state: bytes | None = None
         self._byte_difference = ""
         self._other: Subject | None = None
@@ -277,10 +281,13 @@ class Examination:
         self._reseed()
         evidence.initial, self._state = one.reset(), one.try_snapshot()
         self._observation = describe_observation(one.env.observation())
+        space = getattr(one.env, "observation_space", None)
+        self._lie = find_lie(space, one.env.observation())
         is_late = _clock(self._plan.seconds)
         for action in self._draw_actions():
             evidence.moments += one.play([action])
             evidence.actions.append(action)
+            self._lie = self._lie or find_lie(space, one.env.observation())
             played = len(evidence.actions)
             if played >= self._plan.steps or (played >= _LEAST_STEPS and is_late()):
                 break
@@ -604,6 +611,7 @@ class Examination:
         return Measured(
             cells_note=note,
             observation=self._observation,
+            lie=self._lie,
             steps=len(evidence.moments),
             cells_found=None if evidence.cells is None else evidence.cells.found(),
             snapshot_bytes=max((len(each.snapshot) for each in evidence.checkpoints), default=None),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import traceback
-from collections.abc import Iterator, MutableSequence, Sequence
+from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from goexplore.cells import validate_step
 from goexplore.envs import digest
@@ -195,6 +197,33 @@ def until_end(moments: list[Moment]) -> list[Moment]:
         if moment.ended:
             return moments[:number]
     return moments
+
+
+def find_lie(space: Any, observation: Any, name: str = "") -> str | None:
+    """Return where an observation is not what a Gymnasium space says, or None."""
+    if space is None or space.contains(observation):
+        return None
+    inner = getattr(space, "spaces", None)
+    if isinstance(inner, Mapping) and isinstance(observation, Mapping) and inner.keys() == observation.keys():
+        found = (find_lie(inner[key], observation[key], str(key)) for key in inner)
+        return next((lie for lie in found if lie is not None), None)
+    what = (
+        f"{observation.shape} {observation.dtype}"
+        if isinstance(observation, np.ndarray)
+        else repr(observation)
+    )
+    where = f" for {name}" if name else ""
+    outside = ""
+    if (
+        isinstance(observation, np.ndarray)
+        and observation.shape == space.shape
+        and observation.dtype.kind in "iuf"
+    ):
+        outside = f" from {observation.min():g} to {observation.max():g}"
+    return (
+        f"the observation space says {space}{where}, but there are observations of {what[:60]}{outside}: a grid "
+        "with `bins` takes its bounds from there"
+    )
 
 
 def name_error(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 
+from goexplore.checks import choose_way
 from goexplore.demos import Demonstration
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, require_at_least, require_positive
@@ -171,7 +172,7 @@ def run_training(
             run.require(config, demonstrations)
         if not demonstrations:
             raise ConfigError("expected at least one demonstration, got none: name one, or a folder of them")
-        binding = demonstrations[0].env.with_engine(engine)
+        binding = choose_way(demonstrations[0].env, engine)
         if group.writes:
             reporter.log(f"engine: {binding.reason}")
         training = Training(

@@ -106,8 +106,8 @@ class ActionTable:
                 )
             values = low + shares * (high - low)
         else:
-            middle = np.where(bounded, (low + high) / 2, 0.0)
-            spread = np.where(bounded, (high - low) / 2, 1.0) * self._sigma
+            least, most = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
+            middle, spread = (least + most) / 2, (most - least) / 2 * self._sigma
             # The inverse of the distribution is never asked for 0, where it is infinite.
             normal = [NormalDist().inv_cdf(max(share, 2.0**-53)) for share in shares.tolist()]
             values = np.clip(middle + spread * np.array(normal), low, high)
