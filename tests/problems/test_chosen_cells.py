@@ -164,7 +164,7 @@ def test_an_environment_without_a_picture_is_refused_before_anything_is_written(
 
 def test_a_registered_problem_takes_other_cells(tmp_path):
     spec = Rendering(width=20, height=15, levels=255)
-    run = goexplore.explore("two-mazes", cell=spec, run_dir=tmp_path / "run", game_frames=5000, workers=0)
+    run = goexplore.explore("two-mazes", cell=spec, run_dir=tmp_path / "run", game_frames=2000, workers=0)
     assert goexplore.open_run(tmp_path / "run").problem.cells == spec
     assert run.status.cells > 20
 
@@ -244,3 +244,14 @@ def test_functions_of_observation_and_info_see_the_state_that_they_are_of():
     assert cells.update(env.observation()) == encode((1, 1))
     with pytest.raises(EnvironmentContractError, match="got None"):
         replace(find_problem(Told), cells=lambda seen, info: None).make_cell_env().reset()
+
+
+@pytest.mark.parametrize(
+    "spec", [*SPECS, DownscaledConfig(width=3), Grid("a b", "é", "9", "bag.gold")], ids=str
+)
+def test_cells_as_text_are_the_same_cells(spec):
+    """Names with different sizes become a sum, which has other keys but the same cells."""
+    again = cells_from_text(spec.text())
+    if spec != Grid({"x": 4, "y": 0.5, "taken": None}):
+        assert again == spec
+    assert again.text() == spec.text()

@@ -69,6 +69,8 @@ class ExplorationResult(NamedTuple):
     candidates: tuple[Candidate, ...]
     ended_in: CellKey | None = None
     """The cell of the end entry that the exploration came to, if it did."""
+    end: End = End.NONE
+    """How it ended there."""
     stopped: str | None = None
     """What stopped the engine, where the exploration ended because it could not go on."""
 

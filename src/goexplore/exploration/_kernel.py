@@ -116,6 +116,7 @@ class PythonKernel:
             ),
             candidates=tuple(candidates.values()),
             ended_in=cell if end and cell is not None else None,
+            end=end,
         )
 
     def initial_digest(self) -> bytes:

@@ -105,11 +105,9 @@ def write_preview(preview: CellsPreview, file: Path) -> None:
         ("growth", "Cells over time", _growth(preview)),
     ]
     for number, choice in enumerate(preview.choices):
-        of = f" ({choice.name})" if preview.choices[1:] else ""
         shown = _show_together(preview, choice, together[number], images)
-        sections.append((f"together-{number}", f"States that fall together{of}", shown))
-        shown = _show_apart(choice, apart[number], images)
-        sections.append((f"apart-{number}", f"States that are told apart{of}", shown))
+        shown += _show_apart(choice, apart[number], images)
+        sections.append((f"choice-{number}", choice.name, shown))
     write_page(f"Cells of {preview.problem.name}", sections, file)
 
 
@@ -160,12 +158,12 @@ def _image(picture: Picture, pixel_aspect: float, label: str) -> str:
 
 def _verdict(preview: CellsPreview) -> str:
     heads = [
+        "choice",
         "cells",
-        "number",
         "per training frame",
-        "states in the largest",
+        "in the largest",
         "effective number",
-        "different observations",
+        "observations",
     ]
     rows, lines = [], []
     for choice in preview.choices:
@@ -190,10 +188,12 @@ def _verdict(preview: CellsPreview) -> str:
     return (
         f"<ul>{''.join(lines)}</ul>{table(heads, rows, numbers=range(1, len(heads)))}"
         f'<p class="note">{preview.training_frames:,} training frames of random play from the start, in '
-        f"{walks:,} {'walk' if walks == 1 else 'walks'}, seed {preview.seed}. The effective number is that of "
-        "cells with equal numbers of states that would be as evenly spread: e to the power of the entropy. "
-        f"{escape(thresholds())} A random play does not come far: a search meets more of the environment, and "
-        "says so when its cells turn out to be too few or too many.</p>"
+        f"{walks:,} {'walk' if walks == 1 else 'walks'}, seed {preview.seed}. The table has the share of the "
+        "states that are in the largest cell, and the number of different observations. The effective number "
+        "says how many cells with equally many states would be as evenly spread: it is e to the power of the "
+        "entropy. "
+        f"{escape(thresholds())} Random play does not come far. A search meets more of the environment, and "
+        "warns if its cells turn out to be too few or too many.</p>"
     )
 
 
@@ -253,8 +253,9 @@ def _show_together(
             f"different {'observation' if different == 1 else 'observations'}</figcaption></figure>"
         )
     return (
-        '<p class="note">The cells with the most states. Each row is one cell: a search treats the states in it '
-        "as the same, and keeps one of them. If you would want to return to two of them, cells are too coarse."
+        '<h3>States that fall together</h3><p class="note">The cells with the most states, one in each row. '
+        "A search treats the states of a cell as the same and keeps one of them. If differences within a row "
+        "matter, cells are too coarse."
         f'</p><div class="rows">{"".join(parts)}</div>'
     )
 
@@ -271,8 +272,9 @@ def _describe(preview: CellsPreview, choice: Choice, cells: Sequence[int]) -> di
 
 
 def _show_apart(choice: Choice, pairs: Sequence[tuple[int, int]], images: Mapping[int, str]) -> str:
+    heading = "<h3>States that are told apart</h3>"
     if not pairs:
-        return '<p class="note">No two states that follow each other are in different cells.</p>'
+        return f'{heading}<p class="note">No two states that follow each other are in different cells.</p>'
     visited = choice.cells()
     figures = "".join(
         f'<figure><div class="states">{images[one]}{images[other]}</div><figcaption>cell '
@@ -280,6 +282,6 @@ def _show_apart(choice: Choice, pairs: Sequence[tuple[int, int]], images: Mappin
         for one, other in pairs
     )
     return (
-        '<p class="note">States that follow each other and are in different cells. If the difference does not '
-        f'matter, cells are too fine.</p><div class="pairs">{figures}</div>'
+        f'{heading}<p class="note">States that follow each other and are in different cells. If '
+        f'these differences do not matter, cells are too fine.</p><div class="pairs">{figures}</div>'
     )
