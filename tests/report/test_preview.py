@@ -48,7 +48,7 @@ def test_a_browser_shows_verdict_curves_and_pictures(page, opened):
     assert "Fine." in verdicts[0]
     assert "Too few cells." in verdicts[1]
     assert tab.locator("#growth svg").count() == 2
-    assert tab.locator("#choice-0 .rows figure").count() == 5
+    assert "All states of a cell have the same observation." in tab.locator("#choice-0").inner_text()
     assert tab.locator("#choice-0 .pairs figure").count() == 6
     assert tab.locator("#choice-1 .rows img").count() == 6, "one cell, in which many states fall together"
     assert "No two states that follow each other" in tab.locator("#choice-1").inner_text()
@@ -71,8 +71,16 @@ def test_states_that_fall_together_look_different(page):
 def test_an_environment_without_a_picture_shows_its_observations_as_text(tmp_path):
     file = tmp_path / "page.html"
     preview = preview_cells(Problem(env=Field, cells=itself), training_frames=300, out=file)
-    assert "cell 1 (cell_text (0, 0)): " in file.read_text()
+    text = file.read_text()
     assert len(preview.choices) == 1
+    assert "cell 1, then 2" in text
+    (one, other), *_ = (
+        re.findall(r'src="([^"]+)"', row) for row in re.findall(r'class="states">(.*?)</div>', text)
+    )
+    assert one != other
+    halves = preview_cells(Problem(env=Field, cells=lambda seen: seen[0] // 6), training_frames=300, out=file)
+    assert len(halves.choices[0].keys) == 2
+    assert "cell 1 (cell_text 0): " in file.read_text()
 
 
 def test_cells_by_default_are_left_out_where_there_are_none():

@@ -115,15 +115,13 @@ def write_preview(preview: CellsPreview, file: Path) -> None:
 
 
 def _together(preview: CellsPreview, choice: Choice) -> dict[int, list[int]]:
-    """Return the cells with the most states, each with some states that look different."""
-    cells, seen = choice.cells(), np.asarray(preview.observations)
-    counts = np.bincount(cells[cells >= 0])
-    shown = {}
-    for cell in np.argsort(-counts, kind="stable")[:_CROWDED].tolist():
-        states = np.flatnonzero(cells == cell)
-        _, first = np.unique(seen[states], return_index=True)
-        shown[cell] = _spread(states[np.sort(first)].tolist(), _TOGETHER)
-    return shown
+    """Return the cells with the most different observations, each with a state for some of those."""
+    cells, seen = choice.cells(), np.asarray(preview.observations, np.int64)
+    _, first = np.unique(np.stack([cells, seen]), axis=1, return_index=True)
+    first = np.sort(first[cells[first] >= 0])  # the first state of each observation in each cell
+    different = np.bincount(cells[first])
+    crowded = [cell for cell in np.argsort(-different, kind="stable").tolist() if different[cell] > 1]
+    return {cell: _spread(first[cells[first] == cell].tolist(), _TOGETHER) for cell in crowded[:_CROWDED]}
 
 
 def _apart(preview: CellsPreview, choice: Choice) -> list[tuple[int, int]]:
@@ -240,6 +238,9 @@ def _draw_growth(preview: CellsPreview, scale: str, figure: Any, axis: Any) -> N
 def _show_together(
     preview: CellsPreview, choice: Choice, cells: Mapping[int, Sequence[int]], images: Mapping[int, str]
 ) -> str:
+    heading = "<h3>States that fall together</h3>"
+    if not cells:
+        return f'{heading}<p class="note">All states of a cell have the same observation.</p>'
     visited, seen = choice.cells(), np.asarray(preview.observations)
     total = max(int((visited >= 0).sum()), 1)
     names = _describe(preview, choice, list(cells))
@@ -250,10 +251,10 @@ def _show_together(
         parts.append(
             f'<figure><div class="states">{"".join(images[state] for state in states)}</div><figcaption>'
             f"cell {cell + 1:,}{names[cell]}: {int(here.sum()) / total:.1%} of the states, {different:,} "
-            f"different {'observation' if different == 1 else 'observations'}</figcaption></figure>"
+            "different observations</figcaption></figure>"
         )
     return (
-        '<h3>States that fall together</h3><p class="note">The cells with the most states, one in each row. '
+        f'{heading}<p class="note">The cells with the most different observations, one in each row. '
         "A search treats the states of a cell as the same and keeps one of them. If differences within a row "
         "matter, cells are too coarse."
         f'</p><div class="rows">{"".join(parts)}</div>'
