@@ -279,8 +279,8 @@ def _not_numbers(axis: GridAxis, value: Any) -> ConfigError:
 
 def _not_finite(axis: GridAxis, value: Any) -> EnvironmentContractError:
     return EnvironmentContractError(
-        f"expected finite numbers for {axis.name} in a cell, got {str(value)[:60]}: leave that number out with "
-        "`dims`, or use a cell function"
+        f"expected finite numbers for {axis.name} in a cell, got {str(value)[:60]}: leave that number out "
+        "with `dims`, or use a cell function"
     )
 
 
