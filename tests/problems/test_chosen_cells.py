@@ -1,6 +1,7 @@
 """Cells put together from names and sizes: what they are written down as, and what opens a run again."""
 
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from goexplore.problems import (
     cells_from_text,
     find_problem,
 )
+from tests.cli.commands import tables
 from tests.fields import Field, itself
 
 
@@ -121,6 +123,20 @@ def test_an_environment_with_names_is_explored(spec, tmp_path):
         goexplore.explore(
             Told, cell=Grid("x", size=5), run_dir=tmp_path / "run", game_frames=60_000, resume=True, workers=0
         )
+
+
+def test_workers_find_the_same_cells(tmp_path):
+    spec = with_room + Grid("y", size=2)
+    for workers in (0, 2):
+        goexplore.explore(
+            Told, cell=spec, run_dir=tmp_path / str(workers), game_frames=20_000, workers=workers
+        )
+    assert tables(tmp_path / "0") == tables(tmp_path / "2")
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_settings_travel_to_spawned_processes(spec):
+    assert pickle.loads(pickle.dumps(spec)) == spec
 
 
 def test_the_table_of_a_run_has_the_names(tmp_path):

@@ -28,9 +28,10 @@ class FunctionCells(CellRepresentation):
 
         `info` returns what the environment says beside the observation: `Environment.info`.
         """
+        needs_info = takes_info(function)
         self._function = function
-        self._info = info if takes_info(function) else None
-        if self._info is None and takes_info(function):
+        self._info = info if needs_info else None
+        if needs_info and info is None:
             raise ConfigError(
                 "expected `info` for a cell function of observation and info, got none: give the "
                 "environment's `info` method"

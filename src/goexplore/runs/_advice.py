@@ -37,8 +37,9 @@ class Advice:
     def after_batch(self, search: Search) -> Iterator[str]:
         """Yield what there is to say after a batch."""
         status = search.status
-        if status.cells > self._cells:
-            self._cells, self._last_new = status.cells, status.game_frames
+        grown, self._cells = status.cells > self._cells, status.cells
+        if grown:
+            self._last_new = status.game_frames
             self._explorations_then = search.tally.explorations
             self._next.pop("stretch", None)
         yield from self._speak_of_cells(search)
