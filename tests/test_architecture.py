@@ -250,7 +250,7 @@ MAIN = "from goexplore.cli import main; sys.exit(main())"
         ["explore", "--help"],
         ["explore", "two-mazes", "--help"],
         *([verb, "--help"] for verb in ("compare", "info", "cells", "verify", "demos", "evaluate", "video")),
-        *([verb, "--help"] for verb in ("report", "map", "certify", "check-env")),
+        *([verb, "--help"] for verb in ("report", "map", "certify", "check-env", "cells-preview")),
     ],
     ids=" ".join,
 )

@@ -188,3 +188,19 @@ def test_a_selection_that_chooses_an_end_is_refused():
     ):
         search.run(lambda status: status.batches >= 20)
     assert search.status.ends == 1
+
+
+@pytest.mark.parametrize("ends", ["keep", "drop"])
+def test_a_search_counts_how_its_explorations_went(ends):
+    class Brief(Corridor):
+        limit = 3
+
+    search = search_of(Brief, ends=ends)
+    search.run(lambda status: status.batches == 2)
+    tally = search.tally
+    assert tally.explorations == 40
+    assert tally.training_frames == search.status.game_frames
+    if ends == "keep":
+        assert (tally.truncated, tally.short) == (40, 0), "all are cut off, which is no loss"
+    else:
+        assert (tally.truncated, tally.short) == (0, 40), "a cut that is dropped cannot be told from a loss"

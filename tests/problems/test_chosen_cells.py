@@ -1,6 +1,7 @@
 """Cells put together from names and sizes: what they are written down as, and what opens a run again."""
 
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from goexplore.problems import (
     cells_from_text,
     find_problem,
 )
+from tests.cli.commands import tables
 from tests.fields import Field, itself
 
 
@@ -123,6 +125,20 @@ def test_an_environment_with_names_is_explored(spec, tmp_path):
         )
 
 
+def test_workers_find_the_same_cells(tmp_path):
+    spec = with_room + Grid("y", size=2)
+    for workers in (0, 2):
+        goexplore.explore(
+            Told, cell=spec, run_dir=tmp_path / str(workers), game_frames=20_000, workers=workers
+        )
+    assert tables(tmp_path / "0") == tables(tmp_path / "2")
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_settings_travel_to_spawned_processes(spec):
+    assert pickle.loads(pickle.dumps(spec)) == spec
+
+
 def test_the_table_of_a_run_has_the_names(tmp_path):
     spec = Grid("x", "y", size=4) + Grid("taken")
     run = goexplore.explore(Told, cell=spec, run_dir=tmp_path / "run", game_frames=20_000, workers=0)
@@ -164,7 +180,7 @@ def test_an_environment_without_a_picture_is_refused_before_anything_is_written(
 
 def test_a_registered_problem_takes_other_cells(tmp_path):
     spec = Rendering(width=20, height=15, levels=255)
-    run = goexplore.explore("two-mazes", cell=spec, run_dir=tmp_path / "run", game_frames=5000, workers=0)
+    run = goexplore.explore("two-mazes", cell=spec, run_dir=tmp_path / "run", game_frames=2000, workers=0)
     assert goexplore.open_run(tmp_path / "run").problem.cells == spec
     assert run.status.cells > 20
 
@@ -244,3 +260,14 @@ def test_functions_of_observation_and_info_see_the_state_that_they_are_of():
     assert cells.update(env.observation()) == encode((1, 1))
     with pytest.raises(EnvironmentContractError, match="got None"):
         replace(find_problem(Told), cells=lambda seen, info: None).make_cell_env().reset()
+
+
+@pytest.mark.parametrize(
+    "spec", [*SPECS, DownscaledConfig(width=3), Grid("a b", "é", "9", "bag.gold")], ids=str
+)
+def test_cells_as_text_are_the_same_cells(spec):
+    """Names with different sizes become a sum, which has other keys but the same cells."""
+    again = cells_from_text(spec.text())
+    if spec != Grid({"x": 4, "y": 0.5, "taken": None}):
+        assert again == spec
+    assert again.text() == spec.text()

@@ -69,6 +69,8 @@ class ExplorationResult(NamedTuple):
     candidates: tuple[Candidate, ...]
     ended_in: CellKey | None = None
     """The cell of the end entry that the exploration came to, if it did."""
+    end: End = End.NONE
+    """How it ended there."""
     replayed: int = 0
     """Training frames that were played on the way back to where the exploration began."""
     stopped: str | None = None

@@ -138,6 +138,8 @@ def _look_up(
     name: str, observation: Any, info: Callable[[], Mapping[str, Any]], unwrapped: Callable[[], Any]
 ) -> Any:
     """Return the value of a name in the observation, else in `info`, else of the environment."""
+    if type(observation) is dict and name in observation:  # the most frequent case
+        return observation[name]
     if isinstance(observation, Mapping):
         found = _descend(observation, name)
         if found is not _MISSING:
@@ -145,6 +147,8 @@ def _look_up(
     if name == WHOLE:
         return observation
     said = info()
+    if type(said) is dict and name in said:
+        return said[name]
     found = _descend(said, name)
     if found is not _MISSING:
         return found
@@ -212,12 +216,14 @@ def _sizes(axis: GridAxis, size: float) -> Callable[[Any], Any]:
         if isinstance(value, float | int) and axis.dims is None:  # the most frequent case
             if is_whole and isinstance(value, int):
                 return int(value // size)
-            _require_finite(axis, value)
+            if not math.isfinite(value):
+                raise _not_finite(axis, value)
             return math.floor(float(value) / size)
         numbers = _numbers(axis, value)
         if is_whole and numbers.dtype.kind != "f":
             return _as_tuples((numbers.astype(object) // size).tolist())
-        _require_finite(axis, numbers)
+        if not np.isfinite(numbers).all():
+            raise _not_finite(axis, numbers)
         return _as_tuples(np.floor(numbers.astype(np.float64) / size).tolist())
 
     return read
@@ -230,7 +236,7 @@ def _bins(axis: GridAxis, bins: int, space: Any) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         numbers = _numbers(axis, value).astype(np.float64)
         if np.isnan(numbers).any():
-            _require_finite(axis, numbers)
+            raise _not_finite(axis, numbers)
         if low.ndim and low.shape != (numbers.size,):
             raise ConfigError(
                 f"expected as many bounds as numbers for {axis.name}, got {low.size} for {numbers.size}: "
@@ -293,12 +299,11 @@ def _not_numbers(axis: GridAxis, value: Any) -> ConfigError:
     )
 
 
-def _require_finite(axis: GridAxis, value: Any) -> None:
-    if not np.isfinite(value).all():
-        raise EnvironmentContractError(
-            f"expected finite numbers for {axis.name} in a cell, got {str(value)[:60]}: leave that number "
-            "out with `dims`, or use a cell function"
-        )
+def _not_finite(axis: GridAxis, value: Any) -> EnvironmentContractError:
+    return EnvironmentContractError(
+        f"expected finite numbers for {axis.name} in a cell, got {str(value)[:60]}: leave that number out "
+        "with `dims`, or use a cell function"
+    )
 
 
 def _as_tuples(value: Any, *, whole: bool = True) -> Any:

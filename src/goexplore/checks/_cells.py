@@ -113,16 +113,17 @@ def judge_cells(counts: CellCounts) -> Verdict:
         return Verdict("few", f"{found}: {how}, {advice}")
     return Verdict(
         "fine",
-        f"{found}, with {counts.largest_share:.0%} of the states in the largest: neither too few nor too many",
+        f"{found}, with {counts.largest_share:.0%} of the states in the largest: neither too few nor too "
+        "many",
     )
 
 
 def thresholds() -> str:
     """Return in plain words what `judge_cells` calls too few and too many."""
     return (
-        f"Cells are called too many from {MANY:g} new ones per training frame on, and too few if there are up to "
-        f"{FEW}, or one of them has {LARGEST_SHARE:.0%} of the states, although there are at least "
-        f"{1 / FEW_SHARE:.0f} times as many different observations. Plays of less than {LONG:,} training frames are "
-        f"too short for that: there, cells are too many from {MANY_AT_FIRST:g} per training frame on, and too few "
-        "if there is only one."
+        f"There are too many cells if there are more than {MANY:g} per training frame. There are too few if "
+        f"there are at most {FEW}, or if one of them has {LARGEST_SHARE:.0%} of the states, although there "
+        f"are at least {1 / FEW_SHARE:.0f} times as many different observations. In a play of less than "
+        f"{LONG:,} training frames, more than {MANY_AT_FIRST:g} per training frame are too many, and one "
+        "alone is too few."
     )

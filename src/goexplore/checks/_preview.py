@@ -136,7 +136,8 @@ def play_preview(
     With `training_frames`, the time does not matter and the result is always the same.
     """
     require_positive("seconds", seconds)
-    require_at_least("training_frames", training_frames or 1, 1)
+    if training_frames is not None:
+        require_at_least("training_frames", training_frames, 1)
     require_at_least("seed", seed, 0)
     env = problem.env()
     played = [Choice(name, spec) for name, spec in choices.items()]

@@ -207,22 +207,14 @@ def find_lie(space: Any, observation: Any, name: str = "") -> str | None:
     if isinstance(inner, Mapping) and isinstance(observation, Mapping) and inner.keys() == observation.keys():
         found = (find_lie(inner[key], observation[key], str(key)) for key in inner)
         return next((lie for lie in found if lie is not None), None)
-    what = (
-        f"{observation.shape} {observation.dtype}"
-        if isinstance(observation, np.ndarray)
-        else repr(observation)
-    )
-    where = f" for {name}" if name else ""
-    outside = ""
-    if (
-        isinstance(observation, np.ndarray)
-        and observation.shape == space.shape
-        and observation.dtype.kind in "iuf"
-    ):
-        outside = f" from {observation.min():g} to {observation.max():g}"
+    seen = f"{observation!r:.60}"
+    if isinstance(observation, np.ndarray):
+        seen = f"{observation.shape} {observation.dtype}"
+        if observation.shape == space.shape and observation.dtype.kind in "iuf":
+            seen += f" from {observation.min():g} to {observation.max():g}"
     return (
-        f"the observation space says {space}{where}, but there are observations of {what[:60]}{outside}: a grid "
-        "with `bins` takes its bounds from there"
+        f"the observation space says {space}{f' for {name}' if name else ''}, but there are observations of "
+        f"{seen}: a grid with `bins` takes its bounds from there"
     )
 
 

@@ -22,8 +22,8 @@ class _Arguments:
     target: tyro.conf.Positional[str]
     """A registered problem, an id, or an import path, as for `goexplore explore`."""
     cells: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
-    """A choice to compare with the problem's own cells: "grid(x, y, size=16)", rendering, downscaled, my_game:cell,
-    or a sum of these. May be given several times."""
+    """A choice to compare with the problem's own cells: "grid(x, y, size=16)", rendering, downscaled,
+    my_game:cell, or a sum of these. May be given several times."""
     seconds: float = 10.0
     """How long to play."""
     training_frames: Annotated[str | None, tyro.conf.arg(metavar="N[K|M|B]")] = None

@@ -6,7 +6,7 @@ from goexplore.exploration._executor import Executor, KernelFactory, SerialExecu
 from goexplore.exploration._kernel import Kernel, PythonKernel, Task
 from goexplore.exploration._native_kernel import NativeKernel
 from goexplore.exploration._processes import ProcessExecutor, StartMethod
-from goexplore.exploration._search import Callback, Search, Status, StopRule
+from goexplore.exploration._search import Callback, Search, Status, StopRule, Tally
 from goexplore.exploration._threads import ThreadExecutor
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "StartMethod",
     "Status",
     "StopRule",
+    "Tally",
     "Task",
     "ThreadExecutor",
 ]

@@ -118,6 +118,7 @@ class PythonKernel:
             ),
             candidates=tuple(candidates.values()),
             ended_in=cell if end and cell is not None else None,
+            end=end,
             replayed=replayed,
         )
 

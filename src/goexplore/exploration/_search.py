@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from goexplore.archive import Archive, Entry, ExplorationResult, Update, action_bytes
 from goexplore.cells import CellEnvironment, End
@@ -52,6 +52,29 @@ class Status:
     """Training frames of the best trajectory."""
     has_result: bool = False
     """Whether the best trajectory is a result: it has won something, or ended an episode with costs."""
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """How the explorations of this session went, since it began."""
+
+    explorations: int = 0
+    training_frames: int = 0
+    truncated: int = 0
+    """Explorations that came to the end of an episode that was cut off, where ends are kept."""
+    short: int = 0
+    """Explorations in which the episode ended or was lost within `SHORT` training frames."""
+
+    SHORT: ClassVar[int] = 3
+
+    def add(self, found: ExplorationResult, action_bytes: int) -> None:
+        """Count one exploration."""
+        self.explorations += 1
+        self.training_frames += found.training_frames
+        self.truncated += found.end == End.TRUNCATED
+        is_lost = len(found.actions) < found.training_frames * action_bytes  # its last action led to no cell
+        is_short = found.training_frames <= self.SHORT
+        self.short += is_short and (is_lost or found.end == End.TERMINATED)
 
 
 StopRule: TypeAlias = Callable[[Status], bool]
@@ -95,6 +118,8 @@ class Search:
         """Explorations that ended because the engine could not go on."""
         self.last_stop: str | None = None
         """What the last one of them ended at."""
+        self.tally = Tally()
+        """How the explorations of this session went."""
         self.unfinished_game_frames = 0
         """Game frames played in the batch that is being explored; they count when it is done."""
         self._clock = monotonic()
@@ -173,6 +198,7 @@ class Search:
         update = self.archive.update(batch, results, game_frame=game_frames)
         self._ends += sum(map(self.archive.has_ended, update.added))
         for found in results:
+            self.tally.add(found, self.archive.segments.action_bytes)
             if found.stopped is not None:
                 self.stops, self.last_stop = self.stops + 1, found.stopped
         self.selection.refresh(self.archive, update)

@@ -9,6 +9,10 @@ from typing import Any
 
 from PIL import Image
 
+from goexplore.runs import short_count as short
+
+__all__ = ["duration", "png", "short", "table"]
+
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> str:
     """Return a table that narrow screens can scroll; columns in `numbers` are right-aligned."""
@@ -32,14 +36,6 @@ def png(pixels: Any) -> str:
     data = io.BytesIO()
     Image.fromarray(pixels).save(data, "png", optimize=True)
     return f"data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}"
-
-
-def short(frames: float) -> str:
-    """Return a number of frames in three digits."""
-    for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")):
-        if frames >= size:
-            return f"{frames / size:.3g}{unit}"
-    return f"{frames:.0f}"
 
 
 def duration(seconds: float) -> str:

@@ -16,6 +16,7 @@ from goexplore.report._curves import Group
 from goexplore.report._map import has_map
 from goexplore.report._others import others_section
 from goexplore.report._paper import paper_search
+from goexplore.report._plane import find_plane, plane_section
 from goexplore.report._policies import (
     TrainedRun,
     policies_section,
@@ -110,6 +111,9 @@ def _search_sections(
     if has_map(view):
         sections.append(("map", f"Map of {best.name}", map_section(view)))
     else:
+        plane = find_plane(view)
+        if plane is not None:
+            sections.append(("plane", f"Cells of {best.name} on their grid", plane_section(view, plane)))
         sections.append(("cells", f"Cells of {best.name}", gallery_section(view)))
         sections.append(("tree", f"Trajectories of {best.name}", tree_section(view)))
     if videos:

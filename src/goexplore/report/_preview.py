@@ -105,11 +105,9 @@ def write_preview(preview: CellsPreview, file: Path) -> None:
         ("growth", "Cells over time", _growth(preview)),
     ]
     for number, choice in enumerate(preview.choices):
-        of = f" ({choice.name})" if preview.choices[1:] else ""
         shown = _show_together(preview, choice, together[number], images)
-        sections.append((f"together-{number}", f"States that fall together{of}", shown))
-        shown = _show_apart(choice, apart[number], images)
-        sections.append((f"apart-{number}", f"States that are told apart{of}", shown))
+        shown += _show_apart(choice, apart[number], images)
+        sections.append((f"choice-{number}", choice.name, shown))
     write_page(f"Cells of {preview.problem.name}", sections, file)
 
 
@@ -117,15 +115,13 @@ def write_preview(preview: CellsPreview, file: Path) -> None:
 
 
 def _together(preview: CellsPreview, choice: Choice) -> dict[int, list[int]]:
-    """Return the cells with the most states, each with some states that look different."""
-    cells, seen = choice.cells(), np.asarray(preview.observations)
-    counts = np.bincount(cells[cells >= 0])
-    shown = {}
-    for cell in np.argsort(-counts, kind="stable")[:_CROWDED].tolist():
-        states = np.flatnonzero(cells == cell)
-        _, first = np.unique(seen[states], return_index=True)
-        shown[cell] = _spread(states[np.sort(first)].tolist(), _TOGETHER)
-    return shown
+    """Return the cells with the most different observations, each with a state for some of those."""
+    cells, seen = choice.cells(), np.asarray(preview.observations, np.int64)
+    _, first = np.unique(np.stack([cells, seen]), axis=1, return_index=True)
+    first = np.sort(first[cells[first] >= 0])  # the first state of each observation in each cell
+    different = np.bincount(cells[first])
+    crowded = [cell for cell in np.argsort(-different, kind="stable").tolist() if different[cell] > 1]
+    return {cell: _spread(first[cells[first] == cell].tolist(), _TOGETHER) for cell in crowded[:_CROWDED]}
 
 
 def _apart(preview: CellsPreview, choice: Choice) -> list[tuple[int, int]]:
@@ -160,12 +156,12 @@ def _image(picture: Picture, pixel_aspect: float, label: str) -> str:
 
 def _verdict(preview: CellsPreview) -> str:
     heads = [
+        "choice",
         "cells",
-        "number",
         "per training frame",
-        "states in the largest",
+        "in the largest",
         "effective number",
-        "different observations",
+        "observations",
     ]
     rows, lines = [], []
     for choice in preview.choices:
@@ -190,10 +186,12 @@ def _verdict(preview: CellsPreview) -> str:
     return (
         f"<ul>{''.join(lines)}</ul>{table(heads, rows, numbers=range(1, len(heads)))}"
         f'<p class="note">{preview.training_frames:,} training frames of random play from the start, in '
-        f"{walks:,} {'walk' if walks == 1 else 'walks'}, seed {preview.seed}. The effective number is that of "
-        "cells with equal numbers of states that would be as evenly spread: e to the power of the entropy. "
-        f"{escape(thresholds())} A random play does not come far: a search meets more of the environment, and "
-        "says so when its cells turn out to be too few or too many.</p>"
+        f"{walks:,} {'walk' if walks == 1 else 'walks'}, seed {preview.seed}. The table has the share of the "
+        "states that are in the largest cell, and the number of different observations. The effective number "
+        "says how many cells with equally many states would be as evenly spread: it is e to the power of the "
+        "entropy. "
+        f"{escape(thresholds())} Random play does not come far. A search meets more of the environment, and "
+        "warns if its cells turn out to be too few or too many.</p>"
     )
 
 
@@ -240,6 +238,9 @@ def _draw_growth(preview: CellsPreview, scale: str, figure: Any, axis: Any) -> N
 def _show_together(
     preview: CellsPreview, choice: Choice, cells: Mapping[int, Sequence[int]], images: Mapping[int, str]
 ) -> str:
+    heading = "<h3>States that fall together</h3>"
+    if not cells:
+        return f'{heading}<p class="note">All states of a cell have the same observation.</p>'
     visited, seen = choice.cells(), np.asarray(preview.observations)
     total = max(int((visited >= 0).sum()), 1)
     names = _describe(preview, choice, list(cells))
@@ -250,11 +251,12 @@ def _show_together(
         parts.append(
             f'<figure><div class="states">{"".join(images[state] for state in states)}</div><figcaption>'
             f"cell {cell + 1:,}{names[cell]}: {int(here.sum()) / total:.1%} of the states, {different:,} "
-            f"different {'observation' if different == 1 else 'observations'}</figcaption></figure>"
+            "different observations</figcaption></figure>"
         )
     return (
-        '<p class="note">The cells with the most states. Each row is one cell: a search treats the states in it '
-        "as the same, and keeps one of them. If you would want to return to two of them, cells are too coarse."
+        f'{heading}<p class="note">The cells with the most different observations, one in each row. '
+        "A search treats the states of a cell as the same and keeps one of them. If differences within a row "
+        "matter, cells are too coarse."
         f'</p><div class="rows">{"".join(parts)}</div>'
     )
 
@@ -271,8 +273,9 @@ def _describe(preview: CellsPreview, choice: Choice, cells: Sequence[int]) -> di
 
 
 def _show_apart(choice: Choice, pairs: Sequence[tuple[int, int]], images: Mapping[int, str]) -> str:
+    heading = "<h3>States that are told apart</h3>"
     if not pairs:
-        return '<p class="note">No two states that follow each other are in different cells.</p>'
+        return f'{heading}<p class="note">No two states that follow each other are in different cells.</p>'
     visited = choice.cells()
     figures = "".join(
         f'<figure><div class="states">{images[one]}{images[other]}</div><figcaption>cell '
@@ -280,6 +283,6 @@ def _show_apart(choice: Choice, pairs: Sequence[tuple[int, int]], images: Mappin
         for one, other in pairs
     )
     return (
-        '<p class="note">States that follow each other and are in different cells. If the difference does not '
-        f'matter, cells are too fine.</p><div class="pairs">{figures}</div>'
+        f'{heading}<p class="note">States that follow each other and are in different cells. If '
+        f'these differences do not matter, cells are too fine.</p><div class="pairs">{figures}</div>'
     )

@@ -1,5 +1,6 @@
 """Runs: what searches and trainings leave on disk, and the sessions that write it."""
 
+from goexplore.runs._advice import short_count
 from goexplore.runs._directory import Directory, clear_errors, is_started, is_training
 from goexplore.runs._interrupts import on_interrupt
 from goexplore.runs._metrics import SearchMetrics, TrainingMetrics, from_lines
@@ -28,4 +29,5 @@ __all__ = [
     "is_training",
     "on_interrupt",
     "run_search",
+    "short_count",
 ]

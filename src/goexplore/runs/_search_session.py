@@ -17,6 +17,7 @@ from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, EnvironmentContractError, require_positive, require_whole
 from goexplore.exploration import ProcessExecutor, Search, StartMethod, Status
 from goexplore.problems import Problem
+from goexplore.runs._advice import Advice
 from goexplore.runs._interrupts import on_interrupt
 from goexplore.runs._metrics import SearchMetrics
 from goexplore.runs._search_directory import SearchDirectory
@@ -210,6 +211,7 @@ class _SearchSession(Session):
         super().__init__(run, phase="explore", checkpoint_minutes=checkpoint_minutes)
         self._search, self._directory, self._limits, self._reporter = search, run, limits, reporter
         self._reported_crashes = self._reported_stops = 0
+        self._advice = Advice(search)
         self._shown = self.began
         self._metrics_of_every_batch = metrics_of_every_batch
         self._recorded_game_frames = max((line.game_frames for line in run.metrics()[-1:]), default=0)
@@ -256,6 +258,8 @@ class _SearchSession(Session):
         self._show()
         self._report_crashes()
         self._report_stops(often=2)
+        for line in self._advice.after_batch(self._search):
+            self._reporter.log(f"warning: {line}")
         grown = self._search.status.game_frames >= _METRICS_GROWTH * self._recorded_game_frames
         if grown or self._metrics_of_every_batch or self.metrics_are_due:
             self._record()

@@ -53,9 +53,12 @@ def test_a_box_has_a_table_of_drawn_actions(draw):
 
 def test_a_box_without_bounds_needs_gaussian_actions():
     space = spaces.Box(-np.inf, np.inf, (3,))
-    with pytest.raises(ConfigError, match="expected bounds for uniform actions, got Box.*`draw` to gaussian"):
+    with pytest.raises(
+        ConfigError, match=r"expected bounds for uniform actions, got Box.*`draw` to gaussian"
+    ):
         ActionTable(space)
-    actions = np.array([ActionTable(space, draw="gaussian", sigma=2.0)[number] for number in range(256)])
+    table = ActionTable(space, draw="gaussian", sigma=2.0)
+    actions = np.array([table[number] for number in range(256)])
     assert 1.5 < actions.std() < 2.5
 
 
@@ -87,7 +90,7 @@ def test_an_environment_may_change_what_it_gets():
 
 
 def test_spaces_of_texts_are_refused():
-    with pytest.raises(ConfigError, match="expected an action space of Discrete, .*, got Text"):
+    with pytest.raises(ConfigError, match=r"expected an action space of Discrete, .*, got Text"):
         ActionTable(spaces.Text(5))
 
 
