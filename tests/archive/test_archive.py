@@ -2,7 +2,7 @@
 
 import pytest
 
-from goexplore.archive import START, Archive, ScoreLength
+from goexplore.archive import END, START, Archive, ScoreLength
 from goexplore.cells import End
 from goexplore.envs import NOWHERE, Location
 from tests.fields import candidate, result, rooted
@@ -228,7 +228,7 @@ def test_an_end_has_an_entry_of_its_own_beside_that_of_its_cell():
     ]
     assert [archive.has_ended(number) for number in range(3)] == [False, False, True]
     assert archive.score_index.find(b"a") == 1
-    assert archive.score_index.find(b"a", ended=True) == 2
+    assert archive.score_index.find(b"a", tag=END) == 2
     assert archive.trajectory(2) == b"xyz"
     better = candidate(b"a", score=9.0, length=2, offset=2, end=End.TRUNCATED)
     archive.update([archive[0]], [result(better, actions=b"uv")], game_frame=2)

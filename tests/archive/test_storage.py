@@ -3,7 +3,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goexplore.archive import Archive, action_bytes, read_archive, write_archive
+from goexplore.archive import END, Archive, action_bytes, read_archive, write_archive
 from goexplore.cells import End
 from goexplore.envs import Location
 from goexplore.errors import CheckpointError
@@ -74,7 +74,7 @@ def test_ends_survive_the_disk(tmp_path):
         (b"a", End.TERMINATED, b""),
         (b"b", End.TRUNCATED, b""),
     ]
-    assert other.score_index.find(b"a", ended=True) == 2
+    assert other.score_index.find(b"a", tag=END) == 2
     assert other.best == archive.best == 3
     ends = pq.read_table(tmp_path / "archive.parquet")["end"].to_pylist()
     assert ends == ["", "", "terminated", "truncated"]

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from goexplore.archive import START, UNKNOWN, Entry, ScoreIndex, ScoreLength, unpack_actions
+from goexplore.archive import END, START, UNKNOWN, Entry, ScoreIndex, ScoreLength, unpack_actions
 from goexplore.cells import End, encode
 from goexplore.errors import ConfigError
 from goexplore.exploration import ExplorationConfig, PythonKernel, RandomRepeat, Task
@@ -173,7 +173,7 @@ def test_an_episode_that_is_cut_off_is_offered_alike():
 
 def test_an_end_is_compared_with_the_end_that_is_known_not_with_the_cell():
     known = index_of((cell(0, 0), 0.0, 0), (cell(3, 3), 0.0, 1))
-    ended = known.add(cell(3, 3), ScoreLength(0.0, 9), ended=True)
+    ended = known.add(cell(3, 3), ScoreLength(0.0, 9), tag=END)
     found = run(*INTO_THE_PIT, score_index=known)
     assert [each.number for each in found.candidates if each.end] == [ended]
     assert list(found.seen) == [0]

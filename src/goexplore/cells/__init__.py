@@ -4,8 +4,11 @@ from goexplore.cells._cell_env import CellEnvironment, CellStep, End, Ends, unpa
 from goexplore.cells._downscaled import DownscaledCells, grey_frame
 from goexplore.cells._function import FunctionCells, encode
 from goexplore.cells._representation import CellKey, CellRepresentation, Neighbours
+from goexplore.cells._state_functions import CRASH, HANG, EventRule, require_event_rules
 
 __all__ = [
+    "CRASH",
+    "HANG",
     "CellEnvironment",
     "CellKey",
     "CellRepresentation",
@@ -13,10 +16,12 @@ __all__ = [
     "DownscaledCells",
     "End",
     "Ends",
+    "EventRule",
     "FunctionCells",
     "Neighbours",
     "encode",
     "grey_frame",
+    "require_event_rules",
     "unpack_snapshot",
     "validate_step",
 ]
