@@ -4,7 +4,7 @@ from goexplore.cells._cell_env import CellEnvironment, CellStep, End, Ends, unpa
 from goexplore.cells._downscaled import DownscaledCells, grey_frame
 from goexplore.cells._function import FunctionCells, encode
 from goexplore.cells._representation import CellKey, CellRepresentation, Neighbours
-from goexplore.cells._state_functions import CRASH, HANG, EventRule, require_event_rules
+from goexplore.cells._state_functions import CRASH, HANG, EventRule, Objective, require_event_rules
 
 __all__ = [
     "CRASH",
@@ -19,6 +19,7 @@ __all__ = [
     "EventRule",
     "FunctionCells",
     "Neighbours",
+    "Objective",
     "encode",
     "grey_frame",
     "require_event_rules",

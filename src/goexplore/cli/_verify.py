@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from goexplore.cli._progress import log, thousands
 from goexplore.demos import demonstration_files, read_demonstration
 from goexplore.errors import ConfigError, DemonstrationError, require_at_least
 from goexplore.files import is_folder
-from goexplore.problems import Problem
+from goexplore.problems import Problem, import_path
 from goexplore.replay import Verdict, verify_archive
 
 _SHOWN_MISMATCHES = 10
@@ -37,6 +38,10 @@ class _Arguments:
     """Processes that replay."""
     problem: str | None = None
     """The problem's import path, such as my_game:Lock, if it is one that no package registers."""
+    objective: str | None = None
+    """The import path of the run's objective, if the problem itself has none."""
+    events: str | None = None
+    """The import path of the run's events, if the problem itself has none."""
 
 
 def run_verify(arguments: list[str]) -> int:
@@ -47,6 +52,10 @@ def run_verify(arguments: list[str]) -> int:
     if not chosen.what:
         raise ConfigError("expected a run directory or demonstrations to verify, got none: name one")
     problem = parse_problem(chosen.problem)
+    if problem is not None and chosen.objective is not None:
+        problem = dataclasses.replace(problem, objective=import_path(chosen.objective))
+    if problem is not None and chosen.events is not None:
+        problem = dataclasses.replace(problem, events=import_path(chosen.events))
     folders = [name for name in chosen.what if is_folder(name)]
     if folders and (Path(folders[0]) / "config.json").exists():
         if len(chosen.what) > 1:
@@ -89,6 +98,10 @@ def _verify_run(run: Run, chosen: _Arguments) -> int:
         f"{thousands(verdict.game_frames)} game frames: "
         f"{thousands(len(verdict.mismatches)) if verdict.mismatches else 'no'} mismatches"
     )
+    if verdict.crashes:
+        print(f"{thousands(verdict.crashes)} of them crash with their last action, played in a process apart")
+    if verdict.unplayed:
+        print(f"{thousands(verdict.unplayed)} of them hang with their last action, which was not played")
     if verdict.mismatches and _engine_differs(run, verdict):
         told = run.problem.env.distrust(f"{run.path}: {verdict.mismatches[0].reason}")
         if told is not None:

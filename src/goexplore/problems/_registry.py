@@ -123,6 +123,11 @@ def find_problem(target: Any) -> Problem:
 
 
 def _import(target: str) -> Problem:
+    return as_problem(import_path(target), target)
+
+
+def import_path(target: str) -> Any:
+    """Return what a user names by an import path such as `my_game:Lock`."""
     module_name, _, path = target.partition(":")
     if not module_name or module_name.startswith(".") or not path:
         raise ProblemError(f"expected an import path such as my_game:Lock, got {target!r}")
@@ -145,7 +150,7 @@ def _import(target: str) -> Problem:
             hint = f" Did you mean {near[0]}?" if near else ""
             raise ProblemError(f"expected {path} in the module {module_name}, got none.{hint}")
         found = getattr(found, part)
-    return as_problem(found, target)
+    return found
 
 
 def environment_from_file(

@@ -282,7 +282,7 @@ def _different(runs: Sequence[ReportedRun]) -> Iterator[tuple[ReportedRun, int, 
 
 def _rank(run: ReportedRun, entry: int) -> tuple[bool, float, int]:
     """Return what sorts trajectories: results first, then the highest score, then the shortest."""
-    score, length = run.source.archive.score_index.score_length(entry)
+    score, length, _ = run.source.archive.score_index.score_length(entry)
     return not run.source.archive.is_result(entry), -score, length
 
 
