@@ -22,7 +22,9 @@ def test_cells_and_their_ends_are_numbered_in_the_order_of_their_arrival(visits)
             number = score_index.add(cell, ScoreLength(float(len(known)), 1), tag=END if ended else "")
             known[cell, ended] = number
     assert list(known.values()) == list(range(len(known)))
-    assert all(score_index.find(cell, tag=END if ended else "") == number for (cell, ended), number in known.items())
+    assert all(
+        score_index.find(cell, tag=END if ended else "") == number for (cell, ended), number in known.items()
+    )
 
 
 def test_it_grows_to_many_cells():
@@ -50,5 +52,6 @@ def test_a_copy_kept_up_to_date_is_equal():
         assert other.column("score") == score_index.column("score")
         assert other.column("length") == score_index.column("length")
         assert all(
-            other.find(str(number).encode(), tag=END if number % 5 == 0 else "") == number for number in range(2000)
+            other.find(str(number).encode(), tag=END if number % 5 == 0 else "") == number
+            for number in range(2000)
         )

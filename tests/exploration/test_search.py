@@ -184,7 +184,8 @@ def test_a_selection_that_chooses_an_end_is_refused():
 
     search = search_of(Corridor, selection=Careless())
     with pytest.raises(
-        EnvironmentContractError, match=r"expected Careless to choose entries .* `archive\.is_explorable` is false"
+        EnvironmentContractError,
+        match=r"expected Careless to choose entries .* `archive\.is_explorable` is false",
     ):
         search.run(lambda status: status.batches >= 20)
     assert search.status.ends == 1

@@ -246,12 +246,15 @@ class Trajectory:
     def video(
         self, out: Path | str = "video.mp4", *, scale: int = 2, speed: int = 1, overlay: bool = True
     ) -> Path:
-        """Render it as MP4 or GIF, showing every `speed`-th game frame; return the file."""
+        """Render it as MP4 or GIF, showing every `speed`-th game frame; return the file.
+
+        A last action that crashes, hangs or raises an exception is not shown.
+        """
         file = Path(out)
         check_video(file, scale)
         require_writable(file)
         problem, _ = self._run.problem.with_engine("auto")
-        moments = play_moments(problem.env, self.actions, every=speed)
+        moments = play_moments(problem.env, self._run.archive.playable(self.entry.number), every=speed)
         with output_errors(file):
             film = write_video(moments, file, scale=scale, overlay=overlay)
         require_score(self.score, film.last.score)

@@ -151,7 +151,7 @@ class Archive:
         """Return which of some entries can be explored from."""
         ends = np.frombuffer(self._columns["end"], np.uint8)[entries]
         events = np.frombuffer(self._columns["event"], np.uint16)[entries]
-        return (ends == End.NONE) & (events == 0)
+        return np.asarray((ends == End.NONE) & (events == 0), np.bool_)
 
     @property
     def cells(self) -> int:
@@ -166,6 +166,11 @@ class Archive:
     def trajectory(self, number: int) -> Actions:
         """Return the actions from the initial state to an entry."""
         return self.segments.trajectory(self[number].branch)
+
+    def playable(self, number: int) -> Actions:
+        """Return the actions to an entry without a last one that crashes, hangs or raises an exception."""
+        actions = self.trajectory(number)
+        return actions[:-1] if End(self._columns["end"][number]).is_fatal else actions
 
     def add_root(
         self, cell: CellKey, snapshot: bytes, location: Location, objective: float | None = None
@@ -317,7 +322,8 @@ class Archive:
 
     def _find_best(self) -> None:
         """Find the best entry anew: with an objective, the best score can be given up for something else."""
-        score, length = self.values("score"), self.values("length")
+        score = np.frombuffer(self.score_index.column("score"), np.float64)
+        length = np.frombuffer(self.score_index.column("length"), np.int32)
         eligible = np.frombuffer(self._columns["event"], np.uint16) == 0
         ended = np.frombuffer(self._columns["end"], np.uint8) != End.NONE
         results = eligible & ((score > 0) | ((score < 0) & ended))

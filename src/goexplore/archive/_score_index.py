@@ -71,8 +71,9 @@ class ScoreIndex:
 
     A cell may have other entries beside the one that explorations start from, each with a tag: an end entry
     where episodes end, and one for each event that happened there. Cells and tags are told apart by 128-bit
-    digests, so that a copy in each worker costs about 40 bytes per cell, whatever the cells' own size. Entries are numbered 0, 1, 2, ... in the order in which they were added, so a copy that
-    is given the same additions in the same order has the same numbers.
+    digests, so that a copy in each worker costs about 40 bytes per cell, whatever the cells' own size.
+    Entries are numbered 0, 1, 2, ... in the order in which they were added, so a copy that is given the same
+    additions in the same order has the same numbers.
 
     An open-addressing table of entry numbers finds a digest in O(1).
     """
@@ -145,7 +146,11 @@ class ScoreIndex:
 
         Not to be changed.
         """
-        columns = {"score": self._scores, "length": self._lengths, "objective": self._objectives}
+        columns: dict[str, array[float] | array[int]] = {
+            "score": self._scores,
+            "length": self._lengths,
+            "objective": self._objectives,
+        }
         return columns[name]
 
     def _append(self, low: int, high: int, score_length: ScoreLength) -> int:

@@ -44,7 +44,7 @@ class StateFunction:
             return self._function(env.observation())
         except Exception as error:  # of the user's code: any
             raise EnvironmentContractError(
-                f"expected {self.what} to raise nothing, got {type(error).__name__}: {error}: fix its function"
+                f"expected {self.what} to raise nothing, got {type(error).__name__}: {error}: fix it"
             ) from error
 
 

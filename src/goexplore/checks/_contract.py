@@ -464,8 +464,8 @@ class Examination:
         initial = cell_env.reset()
         for event in cell_env.events.happening(subject.env):
             raise Fault(
-                f"expected the event {event} not to happen yet in the initial state, got that it does: let its "
-                "function tell apart what you look for"
+                f"expected the event {event} not to happen yet in the initial state, got that it does: let "
+                "its function tell apart what you look for"
             )
         judged: list[object] = [cell_env.objective()]
         places = {checkpoint.at for checkpoint in evidence.checkpoints}

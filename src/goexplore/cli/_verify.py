@@ -52,15 +52,17 @@ def run_verify(arguments: list[str]) -> int:
     if not chosen.what:
         raise ConfigError("expected a run directory or demonstrations to verify, got none: name one")
     problem = parse_problem(chosen.problem)
-    if problem is not None and chosen.objective is not None:
-        problem = dataclasses.replace(problem, objective=import_path(chosen.objective))
-    if problem is not None and chosen.events is not None:
-        problem = dataclasses.replace(problem, events=import_path(chosen.events))
     folders = [name for name in chosen.what if is_folder(name)]
     if folders and (Path(folders[0]) / "config.json").exists():
         if len(chosen.what) > 1:
             raise ConfigError(f"expected one run at a time, got {len(chosen.what)}: verify them one by one")
-        return _verify_run(read_run(folders[0], problem), chosen)
+        run = read_run(folders[0], problem)
+        named = {
+            name: import_path(path)
+            for name in ("objective", "events")
+            if (path := getattr(chosen, name)) is not None
+        }
+        return _verify_run(dataclasses.replace(run, problem=run.problem.with_functions(**named)), chosen)
     files = [file for name in chosen.what for file in demonstration_files(name)]
     return max(_verify_demonstration(file, problem) for file in files)
 

@@ -112,7 +112,9 @@ def write_demonstration(demonstration: Demonstration, file: Path) -> None:
 def _provenance_values(provenance: Provenance) -> dict[str, Any]:
     """Return where a demonstration comes from; of an event only if it leads to one."""
     values = dataclasses.asdict(provenance)
-    return {name: value for name, value in values.items() if value not in ("", None) or name not in _OF_EVENTS}
+    return {
+        name: value for name, value in values.items() if value not in ("", None) or name not in _OF_EVENTS
+    }
 
 
 _OF_EVENTS = ("event", "fatal_action")

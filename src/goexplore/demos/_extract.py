@@ -77,12 +77,15 @@ class _Candidate:
 
     @property
     def actions(self) -> Actions:
-        return self.source.archive.trajectory(self.entry)[: self.length]
+        return self.source.archive.playable(self.entry)[: self.length]
 
     @property
-    def is_fatal(self) -> bool:
-        """Whether the last action has no result, so that a demonstration must end before it."""
-        return self.source.archive[self.entry].end.is_fatal
+    def fatal_action(self) -> int | None:
+        """The action after these that has no result, if they lead to one."""
+        archive = self.source.archive
+        if not archive[self.entry].end.is_fatal or len(self.actions) < archive[self.entry].length - 1:
+            return None
+        return int(archive.trajectory(self.entry)[-1])
 
 
 def extract(
@@ -100,7 +103,9 @@ def extract(
     for source in sources:
         progress(f"looking through {source.name}")
         found = list(_survey(source, rules) if rules.need_a_survey else _claims(source, rules))
-        if rules.cell is None and not rules.events:  # without points there is nothing to learn from, unless points only cost
+        if (
+            rules.cell is None and not rules.events
+        ):  # without points there is nothing to learn from, unless points only cost
             won = [candidate for candidate in found if candidate.ranked.score > 0]
             found = won or [each for each in found if each.ends_the_episode and each.score < 0]
         if not found:
@@ -158,7 +163,7 @@ def _survey(source: SavedRun, rules: Rules) -> Iterator[_Candidate]:
     """Play all trajectories as far as they matter, and yield them as they are when cut."""
     first_with: dict[Actions, int] = {}  # trajectories that are equal once cut are one candidate
     for entry in _entries(source, rules):
-        first_with.setdefault(source.archive.trajectory(entry)[: rules.truncation.frames_to_survey], entry)
+        first_with.setdefault(source.archive.playable(entry)[: rules.truncation.frames_to_survey], entry)
     entries = list(first_with.values())
     problem, _ = source.problem.with_engine("auto")  # trajectories are the same on all engines
     env = problem.env()
@@ -208,9 +213,6 @@ def _choose(candidates: Sequence[_Candidate], rules: Rules) -> Iterator[_Candida
 
 def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]) -> Demonstration:
     source, entry, actions = candidate.source, candidate.entry, candidate.actions
-    fatal_action = None
-    if candidate.is_fatal:
-        actions, fatal_action = actions[:-1], int(actions[-1])
     progress(f"recording entry {entry} of {source.name}: {len(actions)} training frames")
     env = source.problem.env.reference()()
     try:
@@ -248,7 +250,7 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
             search_game_frames=source.status.game_frames,
             truncation=rules.truncation.describe(),
             event=source.archive[entry].event,
-            fatal_action=fatal_action,
+            fatal_action=candidate.fatal_action,
         ),
     )
 

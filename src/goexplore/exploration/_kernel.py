@@ -129,8 +129,10 @@ class PythonKernel:
             except raised as error:
                 end = End.RAISED
                 taken.append(action)
-                for event in events.raised_by(error):
-                    happened.append(_Happening(event, here, score, length + 1, location, end))
+                happened += [
+                    _Happening(event, here, score, length + 1, location, end)
+                    for event in events.raised_by(error)
+                ]
                 break
             if cell is None and not watching:
                 break  # the action that lost the episode has no destination cell
@@ -165,15 +167,19 @@ class PythonKernel:
                         end=end,
                     )
             if watching:
-                for event in events.happening(cell_env.env):
-                    happened.append(_Happening(event, here, score, length, cell_env.location(), end))
+                happened += [
+                    _Happening(event, here, score, length, cell_env.location(), end)
+                    for event in events.happening(cell_env.env)
+                ]
             if end or cell is None:
                 break  # nothing follows
         ways = self._ways_to_events(happened, start, score_index)
         return ExplorationResult(
             actions=pack_actions(taken, self._action_bytes),
             training_frames=played,
-            seen=array("i", (number for (_, tag), number in numbers.items() if number != UNKNOWN and not tag)),
+            seen=array(
+                "i", (number for (_, tag), number in numbers.items() if number != UNKNOWN and not tag)
+            ),
             seen_new=tuple(cell for (cell, tag), number in numbers.items() if number == UNKNOWN and not tag),
             candidates=(*candidates.values(), *ways),
             ended_in=here if (here, END) in numbers else None,

@@ -133,8 +133,9 @@ class ProcessExecutor:
         self._interrupted = False
         if all(map(_is_useless, results)):
             raise WorkerError(
-                f"every exploration of a batch of {len(tasks)} crashed its worker at once, {_MAX_CRASHES} times: "
-                "explore without workers to see how, or test the environment with `goexplore check-env`"
+                f"every exploration of a batch of {len(tasks)} crashed its worker at once, {_MAX_CRASHES} "
+                "times: explore without workers to see how, or test the environment with "
+                "`goexplore check-env`"
             )
         return results
 

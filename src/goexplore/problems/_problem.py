@@ -153,6 +153,14 @@ class Problem:
             )
         return tuple(each.with_settings(settings[each.name]) for each in self.events)
 
+    def with_functions(self, **functions: Any) -> Problem:
+        """Return this problem with the functions of its `objective` or `events`, which a file only names."""
+        named = dataclasses.replace(self, **functions)
+        lines = differences(self.settings(), named.settings())
+        if lines:
+            raise ConfigError(f"expected what the file was made with, got something else: {'; '.join(lines)}")
+        return named
+
     @property
     def exceptions(self) -> tuple[type[Exception], ...]:
         """What `step` may raise because it is an event."""
@@ -164,8 +172,8 @@ class Problem:
             for each in specs:
                 if each is not None and each.function is None:
                     raise ProblemError(
-                        f"expected `{parameter}` with {each.path}, as the file says, got none: name it again, "
-                        "or the goexplore.Problem that has it as `problem`; a file never makes us import code"
+                        f"expected `{parameter}` with {each.path}, as the file says, got none: name it "
+                        "again, or as `problem` the goexplore.Problem that has it"
                     )
 
     @property

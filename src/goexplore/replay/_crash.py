@@ -1,4 +1,4 @@
-"""Proof that a trajectory's last action crashes: it is played in a process of its own, which must die of it."""
+"""Proof that a trajectory's last action crashes: a process of its own plays it, and must die of it."""
 
 from __future__ import annotations
 

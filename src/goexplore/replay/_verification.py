@@ -115,7 +115,9 @@ def _check_fatal(
             raised, what = cell_env.events.raised_by(error), f"{type(error).__name__}: {error}"
         for entry in raising:
             if entry.event not in raised:
-                reasons[entry.number] = f"expected the last action to raise the event {entry.event}, got {what}"
+                reasons[entry.number] = (
+                    f"expected the last action to raise the event {entry.event}, got {what}"
+                )
     return [Mismatch(number=number, reason=reason) for number, reason in reasons.items() if reason]
 
 

@@ -76,9 +76,7 @@ class SavedRun:
             order = np.lexsort((length, -score, ~is_result))
         else:
             order = np.lexsort((-length, -self.archive.values("found_at_game_frame").astype(np.int64)))
-        return [
-            entry for entry in order.tolist() if length[entry] > 0 and not self.archive.is_event(entry)
-        ]
+        return [entry for entry in order.tolist() if length[entry] > 0 and not self.archive.is_event(entry)]
 
     def ways_to(self, event: str) -> list[int]:
         """Return the entries of an event, the shortest way first, then the one that was found first."""
