@@ -49,7 +49,7 @@ def run_demos(arguments: list[str]) -> int:
         if source.event:
             end += f", to event {source.event}"
         if source.fatal_action is not None:
-            end += f", which is what action {source.fatal_action} leads to from here"
+            end += f", up to the action {source.fatal_action} that ends the game without a result"
         print(
             f"{demonstration_file(chosen.out, each, number)}: score {thousands(each.score)} (search score) "
             f"in {thousands(len(each.actions))} training frames{where}{end}, from entry "

@@ -327,8 +327,8 @@ def events_section(
             figures.append(_video(run, number, archive.playable(number), caption))
     heads = ["event", "ways", "shortest", "first found at", "its episode", "shortest way"]
     note = (
-        '<p class="note">One way for each cell in which the event happened: the shortest that was found, in '
-        "training frames; first found at so many game frames.</p>"
+        '<p class="note">There is one way for each cell in which the event happened: the shortest that was '
+        "found, in training frames. The time of the first discovery is in game frames.</p>"
     )
     videos = f'<div class="videos">{"".join(figures)}</div>' if figures else ""
     return f"{table(heads, rows, numbers=range(1, 4))}{note}{videos}"
