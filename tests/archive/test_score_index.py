@@ -55,3 +55,18 @@ def test_a_copy_kept_up_to_date_is_equal():
             other.find(str(number).encode(), tag=END if number % 5 == 0 else "") == number
             for number in range(2000)
         )
+
+
+def test_a_copy_has_the_objectives_too():
+    score_index, copy = ScoreIndex(), ScoreIndex()
+    for number in range(3):
+        score_index.add(str(number).encode(), ScoreLength(0.0, 9, float(number)))
+    for piece in score_index.pieces():
+        copy.apply(piece)
+    score_index.improve(1, ScoreLength(5.0, 7, 8.0))
+    copy.apply(score_index.since(3, {1}))
+    assert [copy.score_length(number) for number in range(3)] == [
+        ScoreLength(0.0, 9, 0.0),
+        ScoreLength(5.0, 7, 8.0),
+        ScoreLength(0.0, 9, 2.0),
+    ]
