@@ -30,7 +30,8 @@ _MAX_PORTION = 8
 """Tasks sent at once: enough that a worker seldom waits for the next ones."""
 
 _MAX_CRASHES = 3
-"""Crashes of one task before it is given up: some emulator states crash whatever restores them."""
+"""Crashes of one task before it is given up: some emulator states crash whatever restores them. The last of
+these is looked at action by action."""
 
 _SECONDS_UNTIL_A_WORD = 60.0
 """How long a worker may be silent before the user is told."""
@@ -198,15 +199,15 @@ class ProcessExecutor:
         results = {}
         self.replaced_workers += 1
         _end(dead)
-        for index in reversed(dead.portion):
-            crashes[index] += 1
-            if crashes[index] >= _MAX_CRASHES:
-                found = self._find_fatal(tasks[index])
-                if not isinstance(found, Fatal):
-                    results[index] = found
-                    continue
-                tasks[index] = tasks[index]._replace(fatal=found)
-            waiting.appendleft(index)
+        blamed, *others = dead.portion
+        waiting.extendleft(reversed(others))
+        crashes[blamed] += 1
+        found = self._find_fatal(tasks[blamed]) if crashes[blamed] >= _MAX_CRASHES - 1 else None
+        if isinstance(found, ExplorationResult):
+            results[blamed] = found
+        else:
+            waiting.appendleft(blamed)
+            tasks[blamed] = tasks[blamed]._replace(fatal=found)
         worker = self._workers[self._workers.index(dead)] = self._launch()
         self._compare_initial_state(worker)
         self._send_index(worker)
