@@ -27,6 +27,9 @@ from goexplore.problems import Problem, find_problem
 _SHORT = Plan(steps=200, seconds=0.03, measure=False)
 """What `explore` plays before it begins: the walk is played about twelve times."""
 
+_SHORTEST = 12
+"""Steps of a walk that is not made shorter where the environment crashes."""
+
 _LAST = "another process"
 """The check that the second process makes."""
 
@@ -105,11 +108,19 @@ def require_env(
 ) -> tuple[str, ...]:
     """Refuse a problem that does not keep the contract: the short version of `check_env`.
 
-    Return what the user should know of one that does.
+    Return what the user should know of one that does. An environment that crashes or hangs in `step` is
+    refused only if no events are looked for.
     """
-    report = _examine(problem, _SHORT, timeout_seconds, start_method)
+    plan = _SHORT
+    crash: tuple[str, ...] = ()
+    report = _examine(problem, plan, timeout_seconds, start_method)
+    while problem.events and any(check.in_step for check in report.failures) and plan.steps >= _SHORTEST:
+        # Who looks for events looks for crashes too: a walk that ends before them has to do.
+        crash = (f"the check met a crash, which the search will look for: {report.failures[0].detail}",)
+        plan = dataclasses.replace(plan, steps=plan.steps // 2)
+        report = _examine(problem, plan, timeout_seconds, start_method)
     if report.passed:
-        return report.notes
+        return (*crash, *report.notes)
     first = report.failures[0]
     if first.error:
         error: type[Exception] = getattr(errors, first.error)
@@ -187,7 +198,7 @@ def _listen(first: _Child, checks: list[Check], timeout_seconds: float) -> tuple
             elif kind == "measured":
                 return evidence, value
     except _ChildError as error:
-        checks.append(Check(running, False, str(error)))
+        checks.append(Check(running, False, str(error), in_step=first.marks[2] > 0))
         evidence = None
     return evidence, Measured()
 

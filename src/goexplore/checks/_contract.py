@@ -84,6 +84,8 @@ class Check:
     """What was compared; where it failed, what was expected, what came and what to do."""
     error: str = ""
     """The name of the error to raise where that is not EnvironmentContractError, such as ConfigError."""
+    in_step: bool = False
+    """Whether it failed because the process died or hung in a step."""
 
 
 @dataclass(frozen=True, kw_only=True)
