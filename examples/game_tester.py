@@ -36,5 +36,5 @@ class Room(goexplore.Environment):
 EVENTS = {"out-of-bounds": lambda observation: ROOM[observation[1]][observation[0]] == " "}
 
 if __name__ == "__main__":
-    for name, ways in goexplore.explore(Room, events=EVENTS, game_frames=100_000).events.items():
+    for name, ways in goexplore.explore(Room, events=EVENTS, game_frames=40_000).events.items():
         print(f"{name}: {len(ways)} ways, the shortest is {[MOVES[each] for each in ways[0].actions]}")

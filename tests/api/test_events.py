@@ -113,7 +113,7 @@ def test_first_ways_are_told(tmp_path):
 
 
 def test_a_crash_is_an_event_that_can_be_looked_at_without_a_crash(tmp_path):
-    settings = {"events": {"death": is_pit}, "game_frames": 5_000}
+    settings = {"events": {"death": is_pit}, "game_frames": 6_000}
     one, two = (explore(Mortal, tmp_path / str(workers), workers=workers, **settings) for workers in (1, 2))
     assert tables(one) == tables(two)
     (way, *_) = one.events["worker-crash"]
@@ -128,7 +128,7 @@ def test_a_crash_is_an_event_that_can_be_looked_at_without_a_crash(tmp_path):
     files = sorted((tmp_path / "demos").iterdir())
     assert files[0].name == "Mortal-worker-crash-00.demo.json"
     assert len(files) == len(demos) == len(one.events["worker-crash"])
-    page = one.report(videos=1).read_text()
+    page = one.report(videos=2).read_text()
     assert 'id="events"' in page
     assert "before its last action" in page
 
