@@ -1,9 +1,11 @@
 """Tiny environments, and archives made by hand, for tests."""
 
+import os
+import signal
 import struct
 from array import array
 
-from goexplore.archive import UNKNOWN, Archive, Candidate, ExplorationResult, ScoreLength
+from goexplore.archive import END, UNKNOWN, Archive, Candidate, ExplorationResult, ScoreLength
 from goexplore.cells import CellEnvironment, End, Ends, FunctionCells
 from goexplore.envs import NOWHERE, Environment, Location, Step
 from goexplore.exploration import PythonKernel, RandomRepeat
@@ -46,6 +48,39 @@ class Field(Environment):
 
     def restore(self, snapshot: bytes) -> None:
         self.x, self.y, self.taken = struct.unpack("<3B", snapshot)
+
+
+class Buggy(Field):
+    """A field with energy, which every step costs, and two bugs: an exception and a crash of the process."""
+
+    size = 8
+    broken = (5, 2)
+    deadly = (6, 6)
+
+    def reset(self) -> None:
+        super().reset()
+        self.energy = 200
+
+    def step(self, action: int) -> Step:
+        step = super().step(action)
+        self.energy = max(self.energy - 1, 0)
+        if (self.x, self.y) == self.broken:
+            raise LookupError("nobody has thought of this place")
+        if (self.x, self.y) == self.deadly:
+            self.die()
+        return step
+
+    def die(self) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def info(self) -> dict[str, int]:
+        return {"energy": self.energy}
+
+    def snapshot(self) -> bytes:
+        return struct.pack("<4B", self.x, self.y, self.taken, self.energy)
+
+    def restore(self, snapshot: bytes) -> None:
+        self.x, self.y, self.taken, self.energy = struct.unpack("<4B", snapshot)
 
 
 class Corridor(Environment):
@@ -134,15 +169,18 @@ def candidate(
     number: int = UNKNOWN,
     location: Location = NOWHERE,
     end: End = End.NONE,
+    event: str = "",
+    objective: float | None = None,
 ) -> Candidate:
     return Candidate(
         number=number,
         cell=cell,
         offset=offset,
-        score_length=ScoreLength(score, length),
-        snapshot=b"" if end else b"state of " + cell,
+        score_length=ScoreLength(score, length, objective),
+        snapshot=b"" if end or event else b"state of " + cell,
         location=location,
         end=end,
+        event=event,
     )
 
 
@@ -154,9 +192,10 @@ def result(
         actions=actions,
         training_frames=len(actions),
         seen=array("i", seen),
-        seen_new=tuple(each.cell for each in candidates if each.number == UNKNOWN and not each.end),
+        seen_new=tuple(each.cell for each in candidates if each.number == UNKNOWN and not each.tag),
         candidates=candidates,
-        ended_in=next((each.cell for each in candidates if each.end), None),
+        ended_in=next((each.cell for each in candidates if each.tag == END), None),
+        events_seen=tuple((each.event, each.cell) for each in candidates if each.event),
     )
 
 

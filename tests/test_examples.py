@@ -66,3 +66,19 @@ def test_a_problem_from_a_module_of_ones_own_is_named_again(goexplore, tmp_path)
     assert "no mismatches" in goexplore("verify", "run", "--all", "--problem", target)
     assert "terminated" in goexplore("demos", "run", "--out", "demos", "--problem", target)
     assert "as it says" in goexplore("verify", "demos", "--problem", target)
+
+
+def test_a_tester_finds_every_way_to_two_bugs(tmp_path):
+    result = subprocess.run(
+        [sys.executable, EXAMPLES / "game_tester.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    outside, crash = result.stdout.splitlines()
+    assert outside.startswith("out-of-bounds: 33 ways, the shortest is [")
+    assert outside.count("), (") == 5
+    assert crash == "worker-crash: 1 ways, the shortest is [(0, 1), (0, 1), (0, 0)]"
+    assert len((EXAMPLES / "game_tester.py").read_text().splitlines()) <= 40

@@ -2,7 +2,7 @@
 
 import pytest
 
-from goexplore.archive import START, Archive, ScoreLength
+from goexplore.archive import END, START, Archive, ScoreLength
 from goexplore.cells import End
 from goexplore.envs import NOWHERE, Location
 from tests.fields import candidate, result, rooted
@@ -228,7 +228,7 @@ def test_an_end_has_an_entry_of_its_own_beside_that_of_its_cell():
     ]
     assert [archive.has_ended(number) for number in range(3)] == [False, False, True]
     assert archive.score_index.find(b"a") == 1
-    assert archive.score_index.find(b"a", ended=True) == 2
+    assert archive.score_index.find(b"a", tag=END) == 2
     assert archive.trajectory(2) == b"xyz"
     better = candidate(b"a", score=9.0, length=2, offset=2, end=End.TRUNCATED)
     archive.update([archive[0]], [result(better, actions=b"uv")], game_frame=2)
@@ -253,3 +253,90 @@ def test_a_new_end_makes_the_start_cell_fruitful():
     archive.update([archive[0]], [result(seen=(0,))], game_frame=1)
     archive.update([archive[0]], [result(candidate(b"a", end=End.TERMINATED), seen=(0,))], game_frame=2)
     assert counters(archive, 0) == (3, 2, 0)
+
+
+# ---- events -----------------------------------------------------------------------------------------------
+
+
+def test_each_event_has_an_entry_of_its_own_in_each_cell_and_counts_neither_as_cell_nor_as_best():
+    archive = rooted()
+    found = [
+        candidate(b"a", score=1.0, length=1),
+        candidate(b"a", score=9.0, length=2, event="fall"),
+        candidate(b"a", score=9.0, length=2, event="glitch"),
+        candidate(b"b", score=9.0, length=3, event="fall", end=End.TERMINATED),
+    ]
+    archive.update([archive[0]], [result(*found)], game_frame=1)
+    assert archive.events == {"fall": [2, 4], "glitch": [3]}
+    assert [(entry.cell, entry.event, entry.end) for entry in archive][2:] == [
+        (b"a", "fall", End.NONE),
+        (b"a", "glitch", End.NONE),
+        (b"b", "fall", End.TERMINATED),
+    ]
+    assert (len(archive), archive.cells, archive.best) == (5, 2, 1)
+    assert [archive.is_explorable(number) for number in range(5)] == [True, True, False, False, False]
+    assert archive.values("event").tolist() == ["", "", "fall", "glitch", "fall"]
+    assert archive.values("times_seen").tolist() == [1, 1, 1, 1, 1]
+
+
+def test_the_shortest_way_to_an_event_is_the_best_whatever_its_score():
+    archive = rooted()
+    for score, length in ((5.0, 4), (9.0, 5), (9.0, 4), (0.0, 3)):
+        way = candidate(b"a", score=score, length=length, event="fall")
+        archive.update([archive[0]], [result(way)], game_frame=1)
+    assert archive[1].score_length == ScoreLength(0.0, 3)
+
+
+def test_no_event_is_mixed_up_with_a_cell_an_end_or_another_event():
+    archive = rooted()
+    found = [
+        candidate(b"a"),
+        candidate(b"a", end=End.TERMINATED),
+        *(candidate(b"a", event=event) for event in ("end", "event", "en")),
+        candidate(b"d\0a", event="en"),
+    ]
+    archive.update([archive[0]], [result(*found)], game_frame=1)
+    assert len(archive) == 7
+
+
+def test_an_action_without_a_result_is_in_the_trajectory_and_not_in_what_can_be_played():
+    archive = rooted()
+    crash = candidate(b"a", length=3, offset=3, event="worker-crash", end=End.CRASHED)
+    fall = candidate(b"a", length=2, offset=2, event="fall")
+    archive.update([archive[0]], [result(fall, crash, actions=b"xyz")], game_frame=1)
+    assert [archive.trajectory(number) for number in (1, 2)] == [b"xy", b"xyz"]
+    assert [archive.playable(number) for number in (1, 2)] == [b"xy", b"xy"]
+
+
+# ---- objectives -------------------------------------------------------------------------------------------
+
+
+def with_objective(*candidates):
+    archive = Archive()
+    archive.add_root(b"start", b"state of start", NOWHERE, 10.0)
+    for each in candidates:
+        archive.update([archive[0]], [result(each)], game_frame=1)
+    return archive
+
+
+def test_an_objective_stands_in_the_place_of_the_score():
+    archive = with_objective(
+        candidate(b"a", score=5.0, length=2, objective=1.0),
+        candidate(b"a", score=9.0, length=1, objective=0.5),
+        candidate(b"a", score=0.0, length=8, objective=3.0),
+        candidate(b"a", score=7.0, length=7, objective=3.0),
+        candidate(b"a", score=9.0, length=7, objective=3.0),
+    )
+    assert archive[1].score_length == ScoreLength(7.0, 7, 3.0)
+    assert archive.values("objective").tolist() == [10.0, 3.0]
+
+
+def test_the_best_entry_is_found_anew_where_its_score_was_given_up_for_the_objective():
+    archive = with_objective(
+        candidate(b"a", score=5.0, length=2, objective=1.0),
+        candidate(b"b", score=4.0, length=2, objective=1.0),
+        candidate(b"c", score=4.0, length=1, objective=1.0),
+    )
+    assert archive.best == 1
+    archive.update([archive[0]], [result(candidate(b"a", score=0.0, objective=2.0))], game_frame=2)
+    assert archive[archive.best].cell == b"c"

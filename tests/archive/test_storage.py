@@ -3,9 +3,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goexplore.archive import Archive, action_bytes, read_archive, write_archive
+from goexplore.archive import END, Archive, action_bytes, event_tag, read_archive, write_archive
 from goexplore.cells import End
-from goexplore.envs import Location
+from goexplore.envs import NOWHERE, Location
 from goexplore.errors import CheckpointError
 from goexplore.exploration import PythonKernel, RandomRepeat, Search, SerialExecutor
 from tests.fields import Corridor, Field, Lock, candidate, cells_of, make_selection, result, rooted
@@ -74,7 +74,7 @@ def test_ends_survive_the_disk(tmp_path):
         (b"a", End.TERMINATED, b""),
         (b"b", End.TRUNCATED, b""),
     ]
-    assert other.score_index.find(b"a", ended=True) == 2
+    assert other.score_index.find(b"a", tag=END) == 2
     assert other.best == archive.best == 3
     ends = pq.read_table(tmp_path / "archive.parquet")["end"].to_pylist()
     assert ends == ["", "", "terminated", "truncated"]
@@ -169,3 +169,35 @@ def test_a_segment_that_grows_from_a_later_one_is_refused(tmp_path):
     replace_column(tmp_path / "segments.parquet", "parent", pa.array([0, 1], pa.int32()))
     with pytest.raises(CheckpointError, match="segment 1 has parent 1"):
         read(tmp_path, archive)
+
+
+def test_events_and_objectives_survive_the_disk(tmp_path):
+    archive = Archive()
+    archive.add_root(b"start", b"state of start", NOWHERE, 10.0)
+    found = [
+        candidate(b"a", objective=2.0),
+        candidate(b"a", event="fall", objective=float("nan")),
+        candidate(b"a", event="worker-crash", end=End.CRASHED, objective=float("nan")),
+        candidate(b"b", event="odd", end=End.RAISED, objective=float("nan")),
+        candidate(b"b", event="worker-hang", end=End.HUNG, objective=float("nan")),
+    ]
+    archive.update([archive[0]], [result(*found)], game_frame=1)
+    write_archive(archive, tmp_path, no_columns)
+    other = read(tmp_path, archive)
+    table = pq.read_table(tmp_path / "archive.parquet")
+    assert table["event"].to_pylist() == ["", "", "fall", "worker-crash", "odd", "worker-hang"]
+    assert table["end"].to_pylist() == ["", "", "", "crashed", "raised", "hung"]
+    assert table["objective"].to_pylist()[:2] == [10.0, 2.0]
+    assert [(each.event, each.end) for each in other] == [(each.event, each.end) for each in archive]
+    assert other.events == archive.events
+    assert other.values("objective").tolist()[:2] == [10.0, 2.0]
+    assert other.score_index.find(b"a", event_tag("fall")) == 2
+
+
+def test_without_events_and_objectives_there_are_no_such_columns_not_even_of_the_cells(tmp_path):
+    archive = rooted()
+    write_archive(archive, tmp_path, lambda cells: {"event": np.array(["x"]), "colour": np.array(["red"])})
+    names = pq.read_table(tmp_path / "archive.parquet").column_names
+    assert "colour" in names
+    assert not {"event", "objective"} & set(names)
+    assert read(tmp_path, archive).events == {}

@@ -92,7 +92,7 @@ class Clock(Field):
 
 def test_a_time_in_the_cell_is_named_before_anything_is_written(tmp_path, caplog):
     problem = Problem(env=Clock, cells=Grid("observation") + Grid("time"))
-    (note,) = require_env(problem)
+    (note,) = require_env(problem).notes
     assert "1.00 cells per training frame" in note or "1.01 cells per training frame" in note
     assert "is there a time or a counter in the cell?" in note
     goexplore.explore(problem, run_dir=tmp_path / "run", game_frames=100, workers=0)
@@ -100,14 +100,14 @@ def test_a_time_in_the_cell_is_named_before_anything_is_written(tmp_path, caplog
 
 
 def test_one_cell_in_all_is_named_before_anything_is_written():
-    (note,) = require_env(Problem(env=Field, cells=lambda seen: 0))
+    (note,) = require_env(Problem(env=Field, cells=lambda seen: 0)).notes
     assert "nearly everything is one cell" in note
     assert "make cells finer" in note
 
 
 @pytest.mark.parametrize("target", ["two-mazes", "montezuma", Corridor])
 def test_good_cells_are_not_spoken_of(target):
-    assert require_env(find_problem(target)) == ()
+    assert require_env(find_problem(target)).notes == ()
 
 
 # ---- random play ------------------------------------------------------------------------------------------

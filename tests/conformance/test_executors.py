@@ -58,7 +58,7 @@ def tasks_from_the_start(problem):
     start = Entry(0, cell_env.reset(), ScoreLength(0.0, 0), Branch(0, 0), cell_env.snapshot())
     cell_env.close()
     index = ScoreIndex()
-    index.add(start.cell, start.score_length, ended=False)
+    index.add(start.cell, start.score_length)
     return index, [Task(order, start, stream_state(5, order)) for order in range(1, TASKS + 1)]
 
 

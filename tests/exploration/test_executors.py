@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from goexplore.archive import write_archive
+from goexplore.cells import End, encode
 from goexplore.envs import Step
 from goexplore.errors import ConfigError, EnvironmentContractError, WorkerError
 from goexplore.exploration import (
@@ -162,13 +163,94 @@ class Deadly(Field):
         return step
 
 
-def test_a_task_that_kills_every_worker_is_given_up_and_the_search_goes_on():
-    executor = ProcessExecutor(partial(kernel_of, Deadly), workers=2)
-    search = make_search(executor)
-    search.run(lambda status: status.batches >= 2)
-    executor.close()
-    assert executor.crashed_tasks > 0
+def explored(kind, batches=2, **settings):
+    """Return a search that was run on worker processes."""
+    settings = {"workers": 2, **settings}
+    with contextlib.closing(ProcessExecutor(partial(kernel_of, kind), **settings)) as executor:
+        search = make_search(executor, batch_size=10)
+        search.run(lambda status: status.batches >= batches)
+    return search
+
+
+def place_after(actions):
+    env = Field()
+    for action in actions:
+        env.step(action)
+    return env.observation()
+
+
+def test_an_action_that_kills_every_worker_becomes_an_event_and_the_search_goes_on():
+    search = explored(Deadly)
+    archive = search.archive
+    assert search.executor.crashed_tasks == 0
     assert search.status.cells > 5
+    ways = [archive[entry] for entry in archive.events["worker-crash"]]
+    assert ways
+    for way in ways:
+        actions = archive.trajectory(way.number)
+        assert way.end is End.CRASHED
+        assert encode(place_after(actions[:-1])) == way.cell
+        assert place_after(actions) == (2, 2)
+        assert len(actions) == way.length
+
+
+def test_an_action_that_hangs_becomes_an_event_too(monkeypatch):
+    real_wait = _processes.wait
+    monkeypatch.setattr(_processes, "wait", lambda pipes, timeout: real_wait(pipes, 0.05))
+    search = explored(Stuck, batches=1, timeout_seconds=0.5)
+    (entry,) = search.archive.events["worker-hang"]
+    assert search.archive[entry].end is End.HUNG
+    assert place_after(search.archive.trajectory(entry)) == (10, 0)
+    assert "worker-crash" not in search.archive.events
+
+
+class Stuck(Field):
+    """Hangs in a corner that one exploration of the first batch reaches."""
+
+    def step(self, action: int) -> Step:
+        step = super().step(action)
+        while (self.x, self.y) == (10, 0):
+            time.sleep(1)
+        return step
+
+
+def test_crashes_are_the_same_for_any_number_of_workers(tmp_path):
+    one, two = explored(Deadly, batches=4, workers=1), explored(Deadly, batches=4, workers=2)
+    assert saved(one, tmp_path / "one") == saved(two, tmp_path / "two")
+    assert one.archive.events
+
+
+class Moody(Field):
+    """Kills its first two processes at a certain spot, and never again."""
+
+    def step(self, action: int) -> Step:
+        step = super().step(action)
+        if (self.x, self.y) == (2, 1):
+            for number in range(2):
+                with contextlib.suppress(FileExistsError), open(f"killed-{number}", "x"):
+                    die()
+        return step
+
+
+def test_an_exploration_that_survives_when_it_is_looked_at_counts_as_any_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    search = explored(Moody, workers=1)
+    assert (tmp_path / "killed-1").exists()
+    assert not search.archive.events
+    calm = make_search(SerialExecutor(make_kernel), batch_size=10)
+    calm.run(lambda status: status.batches >= 2)
+    assert saved(search, tmp_path / "moody") == saved(calm, tmp_path / "calm")
+
+
+class CrashingStart(Field):
+    def step(self, action: int) -> Step:
+        die()
+        return super().step(action)
+
+
+def test_a_search_in_which_every_first_action_crashes_ends_with_an_error():
+    with pytest.raises(WorkerError, match="every exploration of a batch of 10 crashed its worker at once"):
+        explored(CrashingStart)
 
 
 class Doomed(Field):

@@ -5,12 +5,21 @@ import itertools
 import numpy as np
 import pytest
 
-from goexplore.archive import START, UNKNOWN, Entry, ScoreIndex, ScoreLength, unpack_actions
-from goexplore.cells import End, encode
+from goexplore.archive import (
+    END,
+    START,
+    UNKNOWN,
+    Entry,
+    ScoreIndex,
+    ScoreLength,
+    event_tag,
+    unpack_actions,
+)
+from goexplore.cells import CellEnvironment, End, FunctionCells, encode
 from goexplore.errors import ConfigError
-from goexplore.exploration import ExplorationConfig, PythonKernel, RandomRepeat, Task
+from goexplore.exploration import ExplorationConfig, Fatal, PythonKernel, RandomRepeat, Task
 from goexplore.random import SplitMix64
-from tests.fields import Corridor, Field, Lock, cells_of, make_cell_env
+from tests.fields import Buggy, Corridor, Field, Lock, cells_of, itself, make_cell_env
 
 RIGHT, LEFT, DOWN, UP = range(4)
 INTO_THE_PIT = [RIGHT] * 3 + [DOWN] * 3
@@ -173,7 +182,7 @@ def test_an_episode_that_is_cut_off_is_offered_alike():
 
 def test_an_end_is_compared_with_the_end_that_is_known_not_with_the_cell():
     known = index_of((cell(0, 0), 0.0, 0), (cell(3, 3), 0.0, 1))
-    ended = known.add(cell(3, 3), ScoreLength(0.0, 9), ended=True)
+    ended = known.add(cell(3, 3), ScoreLength(0.0, 9), tag=END)
     found = run(*INTO_THE_PIT, score_index=known)
     assert [each.number for each in found.candidates if each.end] == [ended]
     assert list(found.seen) == [0]
@@ -246,3 +255,97 @@ def test_a_probability_that_cannot_be_is_refused(probability):
 def test_other_settings_that_cannot_be_used_are_refused(settings, message):
     with pytest.raises(ConfigError, match=message):
         ExplorationConfig(**settings)
+
+
+# ---- events and objectives --------------------------------------------------------------------------------
+
+
+def watched(env, *, ends="keep", **settings):
+    return CellEnvironment(env, FunctionCells(itself), ends=ends, **settings)
+
+
+def ways(found):
+    return [(each.event, each.cell, each.offset, each.end) for each in found.candidates if each.event]
+
+
+def is_low(observation):
+    return observation[1] >= 2
+
+
+def is_pit(observation):
+    return observation == Field.pit
+
+
+def test_the_first_way_of_an_exploration_to_an_event_in_a_cell_is_offered():
+    env = watched(Field(), events={"low": is_low})
+    found = run(DOWN, DOWN, RIGHT, LEFT, DOWN, cell_env=env)
+    assert ways(found) == [
+        ("low", cell(0, 2), 2, End.NONE),
+        ("low", cell(1, 2), 3, End.NONE),
+        ("low", cell(0, 3), 5, End.NONE),
+    ]
+    assert found.events_seen == (("low", cell(0, 2)), ("low", cell(1, 2)), ("low", cell(0, 3)))
+    assert all(each.snapshot == b"" for each in found.candidates if each.event)
+
+
+def test_a_way_that_is_not_shorter_than_what_is_known_is_not_offered_but_seen():
+    env = watched(Field(), events={"low": is_low})
+    known = index_of((cell(0, 0), 0.0, 0))
+    known.add(cell(0, 2), ScoreLength(-5.0, 2), event_tag("low"))
+    found = run(DOWN, DOWN, cell_env=env, score_index=known)
+    assert ways(found) == []
+    assert found.events_seen == (("low", cell(0, 2)),)
+
+
+def test_an_event_at_the_end_of_an_episode_is_found_where_ends_are_kept_and_where_they_are_dropped():
+    kept = run(*INTO_THE_PIT, cell_env=watched(Field(), events={"death": is_pit}))
+    assert ways(kept) == [("death", cell(3, 3), 6, End.TERMINATED)]
+    dropped = run(*INTO_THE_PIT, cell_env=watched(Field(), ends="drop", events={"death": is_pit}))
+    assert ways(dropped) == [("death", cell(3, 2), 6, End.TERMINATED)], "in the last cell before"
+    assert dropped.actions == bytes(INTO_THE_PIT)
+    assert not any(each.end for each in dropped.candidates if not each.event)
+
+
+def test_an_exception_that_is_an_event_ends_the_exploration_in_the_cell_before():
+    to_the_bug = [RIGHT] * 5 + [DOWN] * 2
+    found = run(*to_the_bug, DOWN, cell_env=watched(Buggy(), events={"lookup": LookupError}))
+    assert ways(found) == [("lookup", cell(5, 1), 7, End.RAISED)]
+    assert found.training_frames == 7
+    with pytest.raises(LookupError):
+        run(*to_the_bug, cell_env=watched(Buggy(), events={"value": ValueError}))
+
+
+@pytest.mark.parametrize(("end", "event"), [(End.CRASHED, "worker-crash"), (End.HUNG, "worker-hang")])
+def test_an_action_that_kills_workers_is_not_played_and_becomes_an_event(end, event):
+    cell_env = watched(Buggy())
+    start = initial(cell_env)
+    kernel = PythonKernel(cell_env, Script(RIGHT, RIGHT, DOWN, DOWN))
+    found = kernel.run(Task(1, start, 0, Fatal(3, end)), index_of((start.cell, 0.0, 0)))
+    assert ways(found) == [(event, cell(2, 0), 3, end)]
+    assert found.actions == bytes([RIGHT, RIGHT, DOWN])
+    assert [each.cell for each in found.candidates if not each.event] == [cell(1, 0), cell(2, 0)]
+
+
+def test_each_action_can_be_told_before_it_is_played():
+    cell_env = watched(Field())
+    kernel = PythonKernel(cell_env, Script(RIGHT, DOWN))
+    told = []
+    kernel.before_step = lambda action: told.append((action, cell_env.env.observation()))
+    kernel.run(Task(1, initial(cell_env), 0), index_of((cell(0, 0), 0.0, 0)))
+    assert told == [(RIGHT, (0, 0)), (DOWN, (1, 0))]
+
+
+def test_a_visit_is_offered_if_its_objective_is_higher_or_equal_and_shorter():
+    def height(observation):
+        return -observation[1]
+
+    def offered(objective, length):
+        known = ScoreIndex()
+        known.add(cell(0, 0), ScoreLength(0.0, 0, 0.0))
+        known.add(cell(5, 0), ScoreLength(99.0, length, objective))
+        found = run(*[RIGHT] * 5, cell_env=watched(Field(), objective=height), score_index=known)
+        return [each.score_length for each in found.candidates if each.cell == cell(5, 0)]
+
+    assert offered(-1.0, 1) == [ScoreLength(10.0, 5, 0.0)]
+    assert offered(0.0, 6) == [ScoreLength(10.0, 5, 0.0)]
+    assert offered(0.0, 5) == offered(1.0, 9) == []

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goexplore import _native as native
-from goexplore.archive import START, Archive, Entry, ScoreIndex, ScoreLength, write_archive
+from goexplore.archive import END, START, Archive, Entry, ScoreIndex, ScoreLength, write_archive
 from goexplore.errors import ConfigError, SnapshotError
 from goexplore.exploration import Search, SerialExecutor, Task, ThreadExecutor
 from goexplore.problems import DownscaledConfig, find_problem
@@ -170,7 +170,7 @@ def test_the_end_of_an_episode_in_a_cell_does_not_make_the_cell_known():
     task, score_index = initial_task(MONTEZUMA), ScoreIndex()
     unknown = native_kernel(MONTEZUMA).run(task, score_index)
     for cell in unknown.seen_new:
-        score_index.add(cell, ScoreLength(1e9, 0), ended=True)
+        score_index.add(cell, ScoreLength(1e9, 0), tag=END)
     assert native_kernel(MONTEZUMA).run(task, score_index) == unknown
     assert unknown.seen_new
 

@@ -1,16 +1,20 @@
 """Replay finds every lie; each trajectory is played once."""
 
+import contextlib
 import dataclasses
+import re
 import struct
 
 import pytest
 
-from goexplore.archive import plan_replays
-from goexplore.cells import End
+from goexplore.archive import Archive, plan_replays
+from goexplore.cells import End, encode
+from goexplore.envs import NOWHERE
+from goexplore.errors import ProblemError
 from goexplore.exploration import ExplorationConfig, Search
 from goexplore.problems import Problem, find_problem
 from goexplore.replay import check_replay, verify_archive
-from tests.fields import Corridor, Field, Lock, itself
+from tests.fields import Buggy, Corridor, Field, Lock, candidate, itself, result
 
 FIELD = Problem(env=Field, cells=itself, exploration=ExplorationConfig(batch_size=10, training_frames=20))
 CORRIDOR = dataclasses.replace(FIELD, env=Corridor, name="")
@@ -238,3 +242,101 @@ def test_ale_py_confirms_what_the_native_engine_found():
         problem.reference().make_cell_env(), with_last_entry(first, snapshot=other), own_snapshots=False
     )
     assert mismatch.reason == "the game's memory differs from the saved snapshot's"
+
+
+# ---- events and objectives --------------------------------------------------------------------------------
+
+
+def energy(observation, info):
+    return info["energy"]
+
+
+def is_corner(observation, info):
+    return observation == (7, 0)
+
+
+BUGGY = Problem(
+    env=Buggy,
+    cells=itself,
+    exploration=FIELD.exploration,
+    objective=energy,
+    events={"corner": is_corner, "lookup": LookupError},
+)
+
+
+class Harmless(Buggy):
+    deadly = broken = (99, 99)
+
+
+@pytest.fixture(scope="module")
+def buggy():
+    with contextlib.closing(BUGGY.make_executor(1)) as executor:
+        cell_env = BUGGY.make_cell_env()
+        search = Search(
+            cell_env=cell_env,
+            selection=BUGGY.make_selection(cell_env),
+            executor=executor,
+            batch_size=10,
+        )
+        search.run(lambda status: status.batches >= 15)
+    return search.archive
+
+
+def test_ways_to_events_and_objectives_hold_and_the_last_action_of_a_crash_is_played_apart(buggy):
+    assert set(buggy.events) == {"corner", "lookup", "worker-crash"}
+    verdict = verify_archive(buggy, BUGGY, everything(buggy))
+    assert verdict.mismatches == ()
+    assert verdict.checked == len(buggy)
+    assert verdict.crashes == len(buggy.events["worker-crash"])
+
+
+def reasons(archive, problem):
+    """Return what is wrong, by event."""
+    found = verify_archive(archive, problem, everything(archive)).mismatches
+    return {archive[each.number].event: each.reason for each in found}
+
+
+def test_an_event_that_does_not_happen_is_found(buggy):
+    other = dataclasses.replace(BUGGY, events={"corner": lambda observation: False, "lookup": LookupError})
+    assert reasons(buggy, other)["corner"] == (
+        "expected the event corner, got a state in which it does not happen"
+    )
+
+
+def test_an_exception_that_is_not_raised_and_a_crash_that_does_not_happen_are_found(buggy):
+    found = reasons(buggy, dataclasses.replace(BUGGY, env=Harmless, name=""))
+    assert found["lookup"] == "expected the last action to raise the event lookup, got no exception"
+    assert re.match(
+        r"expected the process to die of training frame \d+, got one that survived it", found["worker-crash"]
+    )
+    assert set(found) == {"lookup", "worker-crash"}
+
+
+def test_an_objective_that_is_another_is_found(buggy):
+    other = dataclasses.replace(BUGGY, objective=lambda observation, info: info["energy"] + 1)
+    found = verify_archive(buggy, other, [0, 1]).mismatches
+    assert found[0].reason == "expected an objective of 200.0, got 201.0"
+
+
+def test_the_last_action_of_a_way_that_hangs_is_not_played():
+    archive = rooted_at(Corridor())
+    hang = candidate(encode(1), score=-1.0, length=2, offset=2, event="worker-hang", end=End.HUNG)
+    archive.update([archive[0]], [result(hang, actions=bytes([1, 1]))], game_frame=1)
+    verdict = verify_archive(archive, CORRIDOR, [1])
+    assert verdict.passed
+    assert verdict.unplayed == 1
+
+
+def rooted_at(env):
+    archive = Archive()
+    cell_env = dataclasses.replace(FIELD, env=type(env), name="").make_cell_env()
+    archive.add_root(cell_env.reset(), cell_env.snapshot(), NOWHERE)
+    return archive
+
+
+def test_without_the_functions_nothing_is_verified(buggy):
+    bare = dataclasses.replace(BUGGY, objective=None, events=()).with_settings(BUGGY.settings())
+    with pytest.raises(
+        ProblemError, match=r"expected `objective` with tests\.replay\.test_verification:energy"
+    ):
+        verify_archive(buggy, bare, [0])

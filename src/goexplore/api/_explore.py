@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from goexplore.api._run import Run, read_run, worker_count
 from goexplore.api._temporary import TemporaryFolder
+from goexplore.cells import EventRule
 from goexplore.checks import require_env
 from goexplore.engines import EngineWish
 from goexplore.envs import Environment
@@ -24,6 +25,8 @@ def explore(
     cell: Callable[..., Any] | None = None,
     selection: SelectionConfig | None = None,
     exploration: ExplorationConfig | None = None,
+    objective: Callable[..., Any] | None = None,
+    events: Mapping[str, EventRule] | None = None,
     run_dir: Path | str | None = None,
     game_frames: int | None = None,
     minutes: float | None = None,
@@ -48,6 +51,10 @@ def explore(
             representations.
         selection: How cells are chosen, in place of the problem's.
         exploration: How cells are explored from, in place of the problem's.
+        objective: What counts as better in place of the score: a function of (observation, info) that returns
+            a number, such as the energy that is left. A higher number is better, then a shorter trajectory.
+        events: What to look for: functions of (observation, info) by name, each of which says whether the
+            event happens, or classes of exceptions that `step` may raise. `run.events` has what was found.
         run_dir: Where to write. Without it, a temporary folder that goes with the returned object.
         game_frames: Stop after this many game frames of the whole run.
         minutes: Stop after this many minutes of this session.
@@ -67,7 +74,13 @@ def explore(
 
     """
     problem = find_problem(target)
-    changes: dict[str, Any] = {"cells": cell, "selection": selection, "exploration": exploration}
+    changes: dict[str, Any] = {
+        "cells": cell,
+        "selection": selection,
+        "exploration": exploration,
+        "objective": objective,
+        "events": events,
+    }
     problem = dataclasses.replace(
         problem, **{name: value for name, value in changes.items() if value is not None}
     )

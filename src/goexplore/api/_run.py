@@ -45,6 +45,16 @@ class Run(SavedRun):
         """The trajectory with the highest score, the shortest of these."""
         return self.trajectory(self.archive.best)
 
+    @property
+    def events(self) -> dict[str, list[Trajectory]]:
+        """The ways that were found to each event, the shortest first: one for each cell that it happened in.
+
+        `worker-crash` and `worker-hang` are trajectories whose last action killed the environment's process,
+        or never ended.
+        """
+        names = {*(each.name for each in self.problem.events), *self.archive.events}
+        return {name: [self.trajectory(entry) for entry in self.ways_to(name)] for name in sorted(names)}
+
     def trajectory(self, entry: int) -> Trajectory:
         """Return the trajectory to an entry of the archive, given by its number."""
         if not 0 <= entry < len(self.archive):
@@ -114,8 +124,10 @@ class Run(SavedRun):
     ) -> list[Demonstration]:
         """Return the best trajectories as demonstrations, replayed; write them to the folder `out` if given.
 
-        `rules` are those of `goexplore.demos.Rules`, such as take="different" and count=10; `truncation` says
-        where trajectories end.
+        `rules` are those of `goexplore.demos.Rules`, such as take="different" and count=10, or
+        events=("crash",) for all ways to an event; `truncation` says where trajectories end. A way whose last
+        action crashes, hangs or raises an exception becomes a demonstration that ends before that action,
+        which `provenance.fatal_action` names.
         """
         return take_demonstrations(
             [self], Rules(truncation=truncation or Truncation(), **rules), out=out, progress=progress
@@ -187,9 +199,10 @@ class Trajectory:
         """The archive's entry: cell, score, length, snapshot."""
 
     def __repr__(self) -> str:
+        event = f", event={self.event}" if self.event else ""
         return (
             f"Trajectory(entry={self.entry.number}, score={self.score:g}, length={len(self)}, "
-            f"end={self.end.name.lower()})"
+            f"end={self.end.name.lower()}{event})"
         )
 
     def __len__(self) -> int:
@@ -212,6 +225,11 @@ class Trajectory:
         return self.entry.cell
 
     @property
+    def event(self) -> str:
+        """The event that it leads to, if it is a way to one."""
+        return self.entry.event
+
+    @property
     def end(self) -> End:
         """Whether and how it ends the episode."""
         return self.entry.end
@@ -228,12 +246,15 @@ class Trajectory:
     def video(
         self, out: Path | str = "video.mp4", *, scale: int = 2, speed: int = 1, overlay: bool = True
     ) -> Path:
-        """Render it as MP4 or GIF, showing every `speed`-th game frame; return the file."""
+        """Render it as MP4 or GIF, showing every `speed`-th game frame; return the file.
+
+        A last action that crashes, hangs or raises an exception is not shown.
+        """
         file = Path(out)
         check_video(file, scale)
         require_writable(file)
         problem, _ = self._run.problem.with_engine("auto")
-        moments = play_moments(problem.env, self.actions, every=speed)
+        moments = play_moments(problem.env, self._run.archive.playable(self.entry.number), every=speed)
         with output_errors(file):
             film = write_video(moments, file, scale=scale, overlay=overlay)
         require_score(self.score, film.last.score)
@@ -275,4 +296,5 @@ def take_demonstrations(
 
 def demonstration_file(folder: Path, demonstration: Demonstration, number: int) -> Path:
     """Return the file that a demonstration gets in a folder."""
-    return folder / f"{demonstration.env.name}-{number:02d}{SUFFIX}"
+    event = f"-{demonstration.provenance.event}" if demonstration.provenance.event else ""
+    return folder / f"{demonstration.env.name}{event}-{number:02d}{SUFFIX}"

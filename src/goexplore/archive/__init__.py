@@ -1,14 +1,23 @@
 """The archive: entries, the tree of segments that holds their trajectories, and their storage.
 
 An *end entry* is an entry for a state in which an episode ended. It counts for the best score and can become
-a demonstration, and nothing is explored from it.
+a demonstration, and nothing is explored from it. An *event entry* is an entry for a state in which an event
+happened: it is neither explored from nor counted, and can become a demonstration.
 """
 
 from goexplore.archive._archive import VALUES, Archive, Update
 from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
 from goexplore.archive._query import select
 from goexplore.archive._replays import Claim, Replay, plan_replays
-from goexplore.archive._score_index import NEVER, UNKNOWN, Changes, ScoreIndex, ScoreLength
+from goexplore.archive._score_index import (
+    END,
+    NEVER,
+    UNKNOWN,
+    Changes,
+    ScoreIndex,
+    ScoreLength,
+    event_tag,
+)
 from goexplore.archive._segments import (
     START,
     Actions,
@@ -22,6 +31,7 @@ from goexplore.archive._storage import ARCHIVE_FILE, SEGMENTS_FILE, read_archive
 
 __all__ = [
     "ARCHIVE_FILE",
+    "END",
     "NEVER",
     "SEGMENTS_FILE",
     "START",
@@ -42,6 +52,7 @@ __all__ = [
     "SegmentTree",
     "Update",
     "action_bytes",
+    "event_tag",
     "pack_actions",
     "plan_replays",
     "read_archive",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goexplore.archive._byte_store import ByteStore
 from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
-from goexplore.archive._score_index import UNKNOWN, ScoreIndex, ScoreLength
+from goexplore.archive._score_index import END, UNKNOWN, ScoreIndex, ScoreLength, event_tag
 from goexplore.archive._segments import START, Actions, Branch, SegmentTree
 from goexplore.cells import CellKey, End
 from goexplore.envs import NOWHERE, Location
@@ -27,8 +27,10 @@ VALUES = (
     "times_chosen_since_new",
     "found_at_game_frame",
     "end",
+    "event",
     "segment",
     "offset",
+    "objective",
 )
 """What `Archive.values` gives."""
 
@@ -49,7 +51,9 @@ class Archive:
     """All cells found so far. It changes by whole batches only, and entries only ever get better.
 
     Where an episode ended and ends are kept, the cell has an *end entry* too (the follow-up's end-of-episode
-    cell): it counts for `best` and can become a demonstration, but nothing is explored from it.
+    cell): it counts for `best` and can become a demonstration, but nothing is explored from it. Where an
+    event happened, the cell has an *event entry* too, with the shortest trajectory to it: nothing is explored
+    from there either, and it counts neither as a cell nor for `best`.
     """
 
     def __init__(self, *, reset_seen: bool = False, action_bytes: int = 1) -> None:
@@ -67,6 +71,9 @@ class Archive:
 
         Only results count where there are any: trajectories that have won something, and ends of episodes in
         which steps cost something. So with a cost per step the goal is the best, not the start."""
+        self.events: dict[str, list[int]] = {}
+        """The entries of each event that was found, the events in the order of their discovery."""
+        self._event_names = [""]
         self._reset_seen = reset_seen
         self._bytes = ByteStore()
         self._columns = {
@@ -81,6 +88,7 @@ class Archive:
             "times_chosen_since_new": array("i"),
             "found_at_game_frame": array("q"),
             "end": array("B"),
+            "event": array("H"),  # numbers of names
         }
 
     def __len__(self) -> int:
@@ -95,6 +103,7 @@ class Archive:
             branch=Branch(column["segment"][number], column["offset"][number]),
             snapshot=self._bytes.get(column["snapshot"][number]),
             end=End(column["end"][number]),
+            event=self._event_names[column["event"][number]],
         )
 
     def __iter__(self) -> Iterator[Entry]:
@@ -105,24 +114,49 @@ class Archive:
         return self._bytes.get(self._columns["cell"][number])
 
     def values(self, name: str, entries: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.generic]:
-        """Return a copy of some entries' values: a counter, `score`, `length`, `level`, `room`, `end` ..."""
+        """Return a copy of some entries' values: a counter, `score`, `length`, `level`, `room`, `end` ...
+
+        Without an objective, `objective` has no values.
+        """
         if name not in VALUES:
             near = get_close_matches(name, VALUES, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise KeyError(f"expected one of {', '.join(VALUES)}, got {name!r}.{hint}")
-        if name in ("score", "length"):
-            column: array[float] | array[int] = self.score_index.columns()[name == "length"]
+        if name in ("score", "length", "objective"):
+            column: array[float] | array[int] = self.score_index.column(name)
         else:
             column = self._columns[name]
-        return np.frombuffer(column, np.dtype(column.typecode))[entries].copy()
+        values = np.frombuffer(column, np.dtype(column.typecode))
+        if name == "event":
+            values = np.array(self._event_names)[values]
+        return values[entries].copy()
 
     def set_counter(self, name: str, values: NDArray[np.int32]) -> None:
         """Set one counter of all entries."""
         self._columns[name] = array("i", values.tobytes())
 
     def has_ended(self, number: int) -> bool:
-        """Return whether an entry is the end of an episode, from which nothing is explored."""
+        """Return whether an entry's trajectory ends an episode."""
         return self._columns["end"][number] != End.NONE
+
+    def is_event(self, number: int) -> bool:
+        """Return whether an entry is that of an event."""
+        return self._columns["event"][number] != 0
+
+    def is_explorable(self, number: int) -> bool:
+        """Return whether an entry can be explored from: it is neither an end nor an event."""
+        return not (self.has_ended(number) or self.is_event(number))
+
+    def explorable(self, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of some entries can be explored from."""
+        ends = np.frombuffer(self._columns["end"], np.uint8)[entries]
+        events = np.frombuffer(self._columns["event"], np.uint16)[entries]
+        return np.asarray((ends == End.NONE) & (events == 0), np.bool_)
+
+    @property
+    def cells(self) -> int:
+        """How many entries there are without those of events."""
+        return len(self) - sum(map(len, self.events.values()))
 
     @property
     def best_is_a_result(self) -> bool:
@@ -133,9 +167,16 @@ class Archive:
         """Return the actions from the initial state to an entry."""
         return self.segments.trajectory(self[number].branch)
 
-    def add_root(self, cell: CellKey, snapshot: bytes, location: Location) -> Update:
+    def playable(self, number: int) -> Actions:
+        """Return the actions to an entry without a last one that crashes, hangs or raises an exception."""
+        actions = self.trajectory(number)
+        return actions[:-1] if End(self._columns["end"][number]).is_fatal else actions
+
+    def add_root(
+        self, cell: CellKey, snapshot: bytes, location: Location, objective: float | None = None
+    ) -> Update:
         """Begin with the initial state alone (paper section 2.1)."""
-        self.insert(cell, snapshot, ScoreLength(0.0, 0), START, location, found_at=0)
+        self.insert(cell, snapshot, ScoreLength(0.0, 0, objective), START, location, found_at=0)
         self._columns["times_seen"][0] = 1
         return Update(added=range(1), touched={0})
 
@@ -158,7 +199,8 @@ class Archive:
             self._take_in(start, found, update, game_frame)
             seen = [*found.seen, *map(self.score_index.find, found.seen_new)]
             if found.ended_in is not None:
-                seen.append(self.score_index.find(found.ended_in, ended=True))
+                seen.append(self.score_index.find(found.ended_in, END))
+            seen += [self.score_index.find(cell, event_tag(event)) for event, cell in found.events_seen]
             for number in seen:
                 column["times_seen"][number] += 1
             update.touched.update(seen)
@@ -174,7 +216,7 @@ class Archive:
         for candidate in found.candidates:
             number = candidate.number
             if number == UNKNOWN:
-                number = self.score_index.find(candidate.cell, ended=candidate.end != End.NONE)
+                number = self.score_index.find(candidate.cell, candidate.tag)
             status = self._compare(number, candidate)
             if status is not AddStatus.REJECTED:
                 taken.append((candidate, number, status))
@@ -193,6 +235,7 @@ class Archive:
                     candidate.location,
                     found_at=game_frame,
                     end=candidate.end,
+                    event=candidate.event,
                 )
                 update.added = range(update.added.start, number + 1)
             else:
@@ -204,7 +247,7 @@ class Archive:
     def _compare(self, number: int, candidate: Candidate) -> AddStatus:
         if number == UNKNOWN:
             return AddStatus.NEW
-        better = candidate.score_length.beats(self.score_index.score_length(number))
+        better = candidate.beats(self.score_index.score_length(number))
         return AddStatus.IMPROVED if better else AddStatus.REJECTED
 
     def insert(
@@ -217,9 +260,11 @@ class Archive:
         *,
         found_at: int,
         end: End = End.NONE,
+        event: str = "",
     ) -> int:
         """Add an entry for a cell that has none yet, with all counters at 0; return its number."""
-        number = self.score_index.add(cell, score_length, ended=end != End.NONE)
+        tag = event_tag(event) if event else END if end else ""
+        number = self.score_index.add(cell, score_length, tag)
         row = (
             self._bytes.put(cell),
             self._bytes.put(snapshot),
@@ -232,15 +277,24 @@ class Archive:
             0,
             found_at,
             end,
+            self._event_number(event),
         )
         for column, value in zip(self._columns.values(), row, strict=True):
             column.append(value)
         self.segments.hold(branch.segment)
+        if event:
+            self.events.setdefault(event, []).append(number)
         self._record(number, location)
         return number
 
+    def _event_number(self, event: str) -> int:
+        if event not in self._event_names:
+            self._event_names.append(event)
+        return self._event_names.index(event)
+
     def _improve(self, number: int, candidate: Candidate, branch: Branch) -> None:
         column = self._columns
+        rank = self._result_rank(number)
         self.score_index.improve(number, candidate.score_length)
         self._bytes.discard(column["snapshot"][number])
         column["snapshot"][number] = self._bytes.put(candidate.snapshot)
@@ -253,25 +307,43 @@ class Archive:
         column["times_chosen_since_new"][number] = 0
         if self._reset_seen:
             column["times_seen"][number] = 0
+        if number == self.best and self._result_rank(number) < rank:
+            self._find_best()
         self._record(number, candidate.location)
 
     def _record(self, number: int, location: Location) -> None:
         """Keep track of locations and of the best entry."""
+        if self.is_event(number):
+            return  # it lies beside the cell's other entries, and is no result
         if location != NOWHERE:
             self.locations.add(location)
-        best = self.best
-        if self.is_result(number) == self.is_result(best):
-            mine, highest = self.score_index.score_length(number), self.score_index.score_length(best)
-            better = mine.beats(highest) or (mine == highest and number < best)
-        else:
-            better = self.is_result(number)
-        if better:
+        if number != self.best and self._result_rank(number) > self._result_rank(self.best):
             self.best = number
+
+    def _find_best(self) -> None:
+        """Find the best entry anew: with an objective, the best score can be given up for something else."""
+        score = np.frombuffer(self.score_index.column("score"), np.float64)
+        length = np.frombuffer(self.score_index.column("length"), np.int32)
+        eligible = np.frombuffer(self._columns["event"], np.uint16) == 0
+        ended = np.frombuffer(self._columns["end"], np.uint8) != End.NONE
+        results = eligible & ((score > 0) | ((score < 0) & ended))
+        if results.any():
+            eligible = results
+        eligible = eligible & (score == score[eligible].max())
+        self.best = int((eligible & (length == length[eligible].min())).argmax())
+
+    def _result_rank(self, number: int) -> tuple[bool, float, int, int]:
+        """Return what decides which entry is the best, the highest: always the score, never an objective."""
+        score, length, _ = self.score_index.score_length(number)
+        return self.is_result(number), score, -length, -number
 
     def is_result(self, number: int) -> bool:
         """Whether an entry has won something, or ended an episode in which steps cost something.
 
-        An end without any reward is as likely a death as a goal: it is kept, and counts for nothing.
+        An end without any reward is as likely a death as a goal: it is kept, and counts for nothing. So does
+        an event.
         """
+        if self.is_event(number):
+            return False
         score = self.score_index.score_length(number).score
         return score > 0 or (score < 0 and self.has_ended(number))

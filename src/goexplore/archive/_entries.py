@@ -9,7 +9,7 @@ from array import array
 from enum import Enum, auto
 from typing import NamedTuple
 
-from goexplore.archive._score_index import ScoreLength
+from goexplore.archive._score_index import END, ScoreLength, event_tag
 from goexplore.archive._segments import Branch
 from goexplore.cells import CellKey, End
 from goexplore.envs import Location
@@ -25,9 +25,11 @@ class Entry(NamedTuple):
     branch: Branch
     """The end of the trajectory in the tree of segments."""
     snapshot: bytes
-    """Empty where the episode ended: nothing is explored from there."""
+    """Empty where the episode ended, or of an event: nothing is explored from there."""
     end: End = End.NONE
     """How the episode ended here, if it did."""
+    event: str = ""
+    """The event that the trajectory leads to, where it is the entry of one."""
 
     @property
     def score(self) -> float:
@@ -53,13 +55,24 @@ class Candidate(NamedTuple):
     location: Location
     end: End = End.NONE
     """How the episode ended with this visit, if it did."""
+    event: str = ""
+    """The event that happened, where the candidate is for its entry."""
+
+    @property
+    def tag(self) -> str:
+        """What tells its entry from others of the cell."""
+        return event_tag(self.event) if self.event else END if self.end else ""
+
+    def beats(self, known: ScoreLength) -> bool:
+        """Whether it is better than what an entry has: the shortest way to an event is the best."""
+        return self.score_length.length < known.length if self.event else self.score_length.beats(known)
 
 
 class ExplorationResult(NamedTuple):
     """What one exploration brought back."""
 
     actions: bytes
-    """One or two bytes per training frame that led to a cell: see `pack_actions`."""
+    """One or two bytes per training frame that led to a cell or an event: see `pack_actions`."""
     training_frames: int
     """Training frames played, the one that ended the episode included."""
     seen: array[int]
@@ -73,6 +86,8 @@ class ExplorationResult(NamedTuple):
     """How it ended there."""
     replayed: int = 0
     """Training frames that were played on the way back to where the exploration began."""
+    events_seen: tuple[tuple[str, CellKey], ...] = ()
+    """Events that happened, and the cell in which they did, once each."""
     stopped: str | None = None
     """What stopped the engine, where the exploration ended because it could not go on."""
 

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import repeat
 from typing import NamedTuple
 
 from goexplore.cells import CellKey
@@ -16,16 +17,35 @@ _PIECE_SIZE = 1000
 """Entries in one piece: their 28 bytes each stay below what the allocator asks the system for."""
 
 
+END = "end"
+"""The tag of an end entry."""
+
+
+def event_tag(event: str) -> str:
+    """Return the tag of the entries of an event."""
+    return f"event:{event}"
+
+
 class ScoreLength(NamedTuple):
-    """How good a trajectory is: a higher score wins, then a shorter length (paper section 2.1.5)."""
+    """How good a trajectory is: a higher score wins, then a shorter length (paper section 2.1.5).
+
+    Where a problem has an objective, that one stands in the score's place.
+    """
 
     score: float
     length: int
     """Training frames from the initial state."""
+    objective: float | None = None
+    """What a user's own objective says of the state that it leads to, where there is one."""
+
+    @property
+    def value(self) -> float:
+        """What is compared before the length."""
+        return self.score if self.objective is None else self.objective
 
     def beats(self, other: ScoreLength) -> bool:
         """Whether this trajectory is better than the other."""
-        return self.score > other.score or (self.score == other.score and self.length < other.length)
+        return self.value > other.value or (self.value == other.value and self.length < other.length)
 
 
 NEVER = ScoreLength(float("-inf"), 0)
@@ -40,6 +60,8 @@ class Changes:
     """Of added cells, in the order of their entries: two 64-bit words each."""
     scores: array[float]
     lengths: array[int]
+    objectives: array[float]
+    """Empty where there is no objective."""
     improved: dict[int, ScoreLength]
     """New scores and lengths of entries that were there before."""
 
@@ -47,10 +69,11 @@ class Changes:
 class ScoreIndex:
     """The (score, length) table: entry numbers, scores and lengths by cell.
 
-    A cell in which episodes end has an end entry beside the entry that explorations start from. Cells are
-    told apart by 128-bit digests, so that a copy in each worker costs about 40 bytes per cell, whatever the
-    cells' own size. Entries are numbered 0, 1, 2, ... in the order in which they were added, so a copy that
-    is given the same additions in the same order has the same numbers.
+    A cell may have other entries beside the one that explorations start from, each with a tag: an end entry
+    where episodes end, and one for each event that happened there. Cells and tags are told apart by 128-bit
+    digests, so that a copy in each worker costs about 40 bytes per cell, whatever the cells' own size.
+    Entries are numbered 0, 1, 2, ... in the order in which they were added, so a copy that is given the same
+    additions in the same order has the same numbers.
 
     An open-addressing table of entry numbers finds a digest in O(1).
     """
@@ -59,27 +82,31 @@ class ScoreIndex:
         self._digests = array("Q")
         self._scores = array("d")
         self._lengths = array("i")
+        self._objectives = array("d")  # of all entries, or of none
         self._slots = array("i", [UNKNOWN]) * 1024
 
     def __len__(self) -> int:
         return len(self._scores)
 
-    def find(self, cell: CellKey, *, ended: bool = False) -> int:
-        """Return the number of the cell's entry, or of its end entry; UNKNOWN where there is none."""
-        low, high = _digest(cell, ended)
+    def find(self, cell: CellKey, tag: str = "") -> int:
+        """Return the number of the cell's entry, or of the one with a tag; UNKNOWN where there is none."""
+        low, high = _digest(cell, tag)
         return self._slots[self._slot(low, high)]
 
     def score_length(self, entry: int) -> ScoreLength:
         """Return the best score and length known for an entry."""
-        return ScoreLength(self._scores[entry], self._lengths[entry])
+        objective = self._objectives[entry] if self._objectives else None
+        return ScoreLength(self._scores[entry], self._lengths[entry], objective)
 
-    def add(self, cell: CellKey, score_length: ScoreLength, *, ended: bool = False) -> int:
-        """Add a cell that is not there yet and return the number of its entry."""
-        return self._append(*_digest(cell, ended), score_length.score, score_length.length)
+    def add(self, cell: CellKey, score_length: ScoreLength, tag: str = "") -> int:
+        """Add a cell or tag that is not there yet and return the number of its entry."""
+        return self._append(*_digest(cell, tag), score_length)
 
     def improve(self, entry: int, score_length: ScoreLength) -> None:
         """Set a better score and length for an entry."""
-        self._scores[entry], self._lengths[entry] = score_length
+        self._scores[entry], self._lengths[entry], objective = score_length
+        if objective is not None:
+            self._objectives[entry] = objective
 
     def since(self, size: int, improved: set[int]) -> Changes:
         """Return what has changed since the index had `size` entries, given which of them got better."""
@@ -96,6 +123,7 @@ class ScoreIndex:
             digests=self._digests[2 * added.start : 2 * added.stop],
             scores=self._scores[added.start : added.stop],
             lengths=self._lengths[added.start : added.stop],
+            objectives=self._objectives[added.start : added.stop],
             improved=improved,
         )
 
@@ -104,26 +132,38 @@ class ScoreIndex:
         for entry, score_length in changes.improved.items():
             self.improve(entry, score_length)
         words = iter(changes.digests)
-        for low, high, score, length in zip(words, words, changes.scores, changes.lengths, strict=True):
-            self._append(low, high, score, length)
+        objectives = changes.objectives or repeat(None, len(changes.scores))
+        score_lengths = map(ScoreLength, changes.scores, changes.lengths, objectives)
+        for low, high, score_length in zip(words, words, score_lengths, strict=True):
+            self._append(low, high, score_length)
 
     def memory(self) -> tuple[array[int], array[int], array[float], array[int]]:
         """Return slots, digests, scores and lengths, for readers in C. Not to be changed."""
         return self._slots, self._digests, self._scores, self._lengths
 
-    def columns(self) -> tuple[array[float], array[int]]:
-        """Return scores and lengths of all entries. Not to be changed."""
-        return self._scores, self._lengths
+    def column(self, name: str) -> array[float] | array[int]:
+        """Return score, length or objective of all entries; without an objective, no entry has one.
 
-    def _append(self, low: int, high: int, score: float, length: int) -> int:
+        Not to be changed.
+        """
+        columns: dict[str, array[float] | array[int]] = {
+            "score": self._scores,
+            "length": self._lengths,
+            "objective": self._objectives,
+        }
+        return columns[name]
+
+    def _append(self, low: int, high: int, score_length: ScoreLength) -> int:
         if 3 * (len(self) + 1) > 2 * len(self._slots):
             self._grow()
         entry = len(self)
         self._slots[self._slot(low, high)] = entry
         self._digests.append(low)
         self._digests.append(high)
-        self._scores.append(score)
-        self._lengths.append(length)
+        self._scores.append(score_length.score)
+        self._lengths.append(score_length.length)
+        if score_length.objective is not None:
+            self._objectives.append(score_length.objective)
         return entry
 
     def _slot(self, low: int, high: int) -> int:
@@ -147,7 +187,10 @@ class ScoreIndex:
             slots[slot] = entry
 
 
-def _digest(cell: CellKey, ended: bool) -> tuple[int, int]:
-    digest = blake2b(cell, digest_size=16, person=b"end" if ended else b"").digest()
+def _digest(cell: CellKey, tag: str) -> tuple[int, int]:
+    if tag in ("", END):
+        digest = blake2b(cell, digest_size=16, person=tag.encode()).digest()
+    else:  # no tag holds a zero, so it ends where the cell begins
+        digest = blake2b(tag.encode() + b"\0" + cell, digest_size=16, person=b"event").digest()
     number = int.from_bytes(digest, "little")
     return number & 0xFFFFFFFFFFFFFFFF, number >> 64

@@ -21,8 +21,10 @@ SEGMENTS_FILE = "segments.parquet"
 
 CellColumns = Callable[[Sequence[CellKey]], Mapping[str, NDArray[np.generic]]]
 
-_END_TEXTS = {End.NONE: "", End.TERMINATED: "terminated", End.TRUNCATED: "truncated"}
+_END_TEXTS = {end: "" if end is End.NONE else end.name.lower() for end in End}
 _ENDS = {text: end for end, text in _END_TEXTS.items()}
+_OPTIONAL = ("event", "objective")
+"""Columns that are there only where there is something to say; cells have none of these names."""
 _COUNTERS = ("times_seen", "times_chosen", "times_chosen_since_new")
 
 
@@ -46,8 +48,14 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
         "found_at_game_frame": archive.values("found_at_game_frame"),
         "end": pa.array([_END_TEXTS[end] for end in archive.values("end").tolist()], pa.string()),
     }
+    if archive.events:
+        columns["event"] = pa.array(archive.values("event").tolist(), pa.string())
+    objectives = archive.values("objective")
+    if len(objectives):
+        columns["objective"] = objectives
     for name, values in cell_columns(cells).items():
-        columns.setdefault(name, values)
+        if name not in _OPTIONAL:
+            columns.setdefault(name, values)
     columns["snapshot"] = pa.array((entry.snapshot for entry in archive), pa.large_binary())
     parents = [archive.segments.parent(old) for old in living]
     segments = {
@@ -101,18 +109,21 @@ def _read_segments(archive: Archive, table: Any) -> None:
 def _read_entries(archive: Archive, table: Any) -> None:
     names = ("cell", "snapshot", "score", "length", "segment", "offset", "level", "room", "end")
     found_at = table["found_at_game_frame"].to_pylist()
+    there = table.column_names
+    events = table["event"].to_pylist() if "event" in there else [""] * len(found_at)
+    objectives = table["objective"].to_pylist() if "objective" in there else [None] * len(found_at)
     rows = zip(*(table[name].to_pylist() for name in names), strict=True)
-    for (cell, snapshot, score, length, segment, offset, level, room, end), found in zip(
-        rows, found_at, strict=True
-    ):
+    for row, objective, found, event in zip(rows, objectives, found_at, events, strict=True):
+        cell, snapshot, score, length, segment, offset, level, room, end = row
         archive.insert(
             cell,
             snapshot,
-            ScoreLength(score, length),
+            ScoreLength(score, length, objective),
             Branch(segment, offset),
             Location(level, room),
             found_at=found,
             end=_ENDS[end],
+            event=event,
         )
     for name in _COUNTERS:
         archive.set_counter(name, table[name].to_numpy().astype(np.int32))

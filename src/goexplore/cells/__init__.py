@@ -6,8 +6,11 @@ from goexplore.cells._downscaled import DownscaledCells, RenderedCells, grey_fra
 from goexplore.cells._function import FunctionCells, encode
 from goexplore.cells._grid import WHOLE, GridAxis, GridCells
 from goexplore.cells._representation import CellKey, CellRepresentation, Neighbours
+from goexplore.cells._state_functions import CRASH, HANG, EventRule, Objective, require_event_rules
 
 __all__ = [
+    "CRASH",
+    "HANG",
     "WHOLE",
     "CellEnvironment",
     "CellKey",
@@ -17,13 +20,16 @@ __all__ = [
     "DownscaledCells",
     "End",
     "Ends",
+    "EventRule",
     "FunctionCells",
     "GridAxis",
     "GridCells",
     "Neighbours",
+    "Objective",
     "RenderedCells",
     "encode",
     "grey_frame",
+    "require_event_rules",
     "unpack_snapshot",
     "validate_step",
 ]

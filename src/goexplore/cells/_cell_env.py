@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -12,6 +13,7 @@ import numpy as np
 import zstandard
 
 from goexplore.cells._representation import CellKey, CellRepresentation
+from goexplore.cells._state_functions import EventRule, Events, Objective
 from goexplore.envs import Environment, Location, Step, require_actions
 from goexplore.errors import ConfigError, EnvironmentContractError, SnapshotError
 
@@ -32,6 +34,17 @@ class End(IntEnum):
     NONE = 0
     TERMINATED = 1
     TRUNCATED = 2
+    CRASHED = 3
+    """The last action killed the process of the environment."""
+    HUNG = 4
+    """The last action gave no answer in time."""
+    RAISED = 5
+    """The last action raised an exception that is an event."""
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the last action has no result: it cannot be replayed like others."""
+        return self >= End.CRASHED
 
 
 Ends: TypeAlias = Literal["keep", "drop"]
@@ -45,7 +58,7 @@ class CellStep(NamedTuple):
     cell: CellKey | None
     """None where the episode was lost: there is no destination cell (paper section 2.1.4)."""
     end: End = End.NONE
-    """How the episode ended in that cell, if it did."""
+    """How the episode ended with that training frame, if it did."""
 
 
 class CellEnvironment:
@@ -57,12 +70,25 @@ class CellEnvironment:
     differ from it in about a hundred of thousands of bytes, so nothing has to be trained or stored.
     """
 
-    def __init__(self, env: Environment, cells: CellRepresentation, *, ends: Ends = "keep") -> None:
-        """Both are used by this object alone from now on. `ends` says what becomes of an episode's end."""
+    def __init__(
+        self,
+        env: Environment,
+        cells: CellRepresentation,
+        *,
+        ends: Ends = "keep",
+        objective: Callable[..., Any] | None = None,
+        events: Mapping[str, EventRule] | None = None,
+    ) -> None:
+        """Both are used by this object alone from now on. `ends` says what becomes of an episode's end.
+
+        `objective` says what counts as better in place of the score, `events` what is looked for.
+        """
         require_actions(env)
         if ends not in get_args(Ends):
             raise ConfigError(f"expected `ends` to be {' or '.join(get_args(Ends))}, got {ends!r}")
         self.env, self.cells = env, cells
+        self.events = Events(events or {})
+        self._objective = None if objective is None else Objective(objective)
         self._keeps_ends = ends == "keep"
         self._validated = False
         env.reset()
@@ -103,10 +129,19 @@ class CellEnvironment:
             )
         if not (terminated or truncated):
             return CellStep(float(reward), self._require_key(self.cells.update(self.env.observation())))
+        end = End.TERMINATED if terminated else End.TRUNCATED
         if not self._keeps_ends:
-            return CellStep(float(reward), None)
-        cell = self._require_key(self.cells.update(self.env.observation()))
-        return CellStep(float(reward), cell, End.TERMINATED if terminated else End.TRUNCATED)
+            return CellStep(float(reward), None, end)
+        return CellStep(float(reward), self._require_key(self.cells.update(self.env.observation())), end)
+
+    @property
+    def has_objective(self) -> bool:
+        """Whether something else than the score says what is better."""
+        return self._objective is not None
+
+    def objective(self) -> float | None:
+        """Return how good the current state is, or None where the score says that."""
+        return None if self._objective is None else self._objective(self.env)
 
     def location(self) -> Location:
         """Return the location as the cell representation tracks it, else as the environment has it."""

@@ -99,6 +99,8 @@ class Check:
     """What was compared; where it failed, what was expected, what came and what to do."""
     error: str = ""
     """The name of the error to raise where that is not EnvironmentContractError, such as ConfigError."""
+    in_step: bool = False
+    """Whether it failed because the process died or hung in a step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +160,8 @@ class WalkCells(NamedTuple):
     keys: list[CellKey | None]
     """After each action; None from where the episode is lost until it ends."""
     checkpoints: list[CellCheckpoint]
+    judged: list[object]
+    """What objective and events say, of the initial state and after each action."""
 
     def found(self) -> int:
         """Return the number of different cells."""
@@ -482,15 +486,20 @@ class Examination:
         return f"{cells.found():,} cells, the same each time"
 
     def _make_cell_env(self, subject: Subject) -> CellEnvironment:
-        problem = self._problem
         subject.mark(Call.CELLS)
-        return CellEnvironment(subject.env, problem.cells(subject.env), ends=problem.exploration.ends)
+        return self._problem.with_cells(subject.env)
 
     def _play_cells(self, subject: Subject) -> WalkCells:
         """Play the walk and return its cells, as a search would see them."""
         evidence = self._evidence
         cell_env = self._make_cell_env(subject)
         initial = cell_env.reset()
+        for event in cell_env.events.happening(subject.env):
+            raise Fault(
+                f"expected the event {event} not to happen yet in the initial state, got that it does: let "
+                "its function tell apart what you look for"
+            )
+        judged: list[object] = [cell_env.objective()]
         places = {checkpoint.at for checkpoint in evidence.checkpoints}
         keys: list[CellKey | None] = []
         checkpoints = []
@@ -507,17 +516,23 @@ class Examination:
                 checkpoints.append(CellCheckpoint(at, cell_env.snapshot(), cell_env.cells.state()))
             keys.append(self._cell_after(subject, cell_env, action, lost=lost))
             lost = keys[-1] is None
-        return WalkCells(initial, keys, checkpoints)
+            judged.append(
+                None if lost else (cell_env.objective(), tuple(cell_env.events.happening(subject.env)))
+            )
+        return WalkCells(initial, keys, checkpoints, judged)
 
     def _cell_after(
         self, subject: Subject, cell_env: CellEnvironment, action: int, *, lost: bool
     ) -> CellKey | None:
         """Return the cell after an action; once the episode is lost, nobody asks for one until a reset."""
         subject.mark(Call.CELLS, action)
-        if lost:
+        try:
+            if not lost:
+                return cell_env.step(action).cell
             subject.env.step(action)
-            return None
-        return cell_env.step(action).cell
+        except subject.raised:
+            pass  # the episode ends here
+        return None
 
     def _require_same_cells(self, expected: WalkCells, got: WalkCells, where: str) -> None:
         pairs = zip([expected.initial, *expected.keys], [got.initial, *got.keys], strict=True)
@@ -527,6 +542,12 @@ class Examination:
                     f"expected the same cells on the same walk, got another one {where} after step {number}: "
                     "let cells depend on the observations of the episode alone; hash() and the order of sets "
                     "differ between processes"
+                )
+        for number, (mine, theirs) in enumerate(zip(expected.judged, got.judged, strict=True)):
+            if mine != theirs:
+                raise Fault(
+                    f"expected the same objective and events on the same walk, got others {where} after step "
+                    f"{number}: let them depend on observation and info alone"
                 )
 
     def _check_cells_after_restore(self) -> str:
@@ -627,7 +648,11 @@ class Examination:
         def step() -> None:
             action = evidence.actions[next(numbers) % len(evidence.actions)]
             one.mark(Call.STEP, action)
-            if one.env.step(action).ended:
+            try:
+                ended = one.env.step(action).ended
+            except one.raised:
+                ended = True
+            if ended:
                 one.env.reset()
 
         def restore() -> None:

@@ -97,6 +97,8 @@ class Subject:
                 f"{problem.env.name} without {' and '.join(f'`{name}`' for name in missing)}: define them"
             )
         self.env = problem.env()
+        self.raised = problem.exceptions
+        """What `step` may raise, because it is an event: it ends the episode."""
 
     def mark(self, call: Call, action: int = -1) -> None:
         """Note the call that comes next."""
@@ -121,7 +123,11 @@ class Subject:
     def step(self, action: int, *, look: bool = True) -> Moment:
         """Play one training frame."""
         self.mark(Call.STEP, action)
-        step = self.env.step(action)
+        try:
+            step = self.env.step(action)
+        except self.raised:
+            self._ended = True
+            return Moment(0.0, True, False, UNSEEN)
         validate_step(step)
         reward, terminated, truncated = step
         if not math.isfinite(reward):

@@ -45,6 +45,11 @@ def run_demos(arguments: list[str]) -> int:
             "" if each.location == NOWHERE else f", level {each.location.level}, room {each.location.room}"
         )
         end = f", {each.end.name.lower()}" if each.end else ""
+        source = each.provenance
+        if source.event:
+            end += f", to event {source.event}"
+        if source.fatal_action is not None:
+            end += f", up to the action {source.fatal_action} that ends the game without a result"
         print(
             f"{demonstration_file(chosen.out, each, number)}: score {thousands(each.score)} (search score) "
             f"in {thousands(len(each.actions))} training frames{where}{end}, from entry "

@@ -13,11 +13,11 @@ import tyro
 
 from goexplore.api import explore, usable_cores
 from goexplore.cli._arguments import parse, parse_count
-from goexplore.cli._progress import make_reporter, show_search, thousands
+from goexplore.cli._progress import event_lines, make_reporter, show_search, thousands
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, ProblemError
 from goexplore.exploration import StartMethod
-from goexplore.problems import Problem, family, find_problem, problem_names
+from goexplore.problems import Problem, family, find_problem, import_path, problem_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,11 @@ class _Options:
     """How worker processes are started. Default: fork on Linux, else spawn."""
     timeout_seconds: float = 300.0
     """How long one exploration in a worker process may take before the worker is replaced."""
+    objective: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
+    """What counts as better in place of the score: the import path of a function of (observation, info) that
+    returns a number."""
+    events: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
+    """What to look for: the import path of a mapping from names to functions of (observation, info)."""
     engine: EngineWish = "auto"
     """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""
     seed: int = 0
@@ -114,10 +119,14 @@ def run_explore(arguments: list[str]) -> int:
         description=f"Explore {problem.env.name} until a limit or Ctrl-C, with the settings of {target!r}.",
         default=default,
     )
+    objective = None if chosen.objective is None else import_path(chosen.objective)
+    events = None if chosen.events is None else import_path(chosen.events)
     run_dir = chosen.run_dir or Path("runs") / f"{file_name(target)}-seed{chosen.seed}"
     with make_reporter(f"{target}, seed {chosen.seed} → {run_dir}", show_search) as reporter:
         run = explore(
             with_options(problem, chosen),
+            objective=objective,
+            events=events,
             run_dir=run_dir,
             game_frames=None if chosen.game_frames is None else parse_count(chosen.game_frames),
             minutes=chosen.minutes,
@@ -141,6 +150,11 @@ def run_explore(arguments: list[str]) -> int:
         f"(search score, deterministic game)"
     )
     named = f" --problem {target}" if ":" in target else ""
+    for name in ("objective", "events"):
+        if getattr(chosen, name) is not None:
+            named += f" --{name} {getattr(chosen, name)}"
+    for line in event_lines(status.events):
+        print(line)
     print(f"run: {run_dir} (look: goexplore info {run_dir}; check: goexplore verify {run_dir}{named})")
     if run.interrupted:
         again = arguments if "--resume" in arguments else [*arguments, "--resume"]

@@ -42,7 +42,7 @@ def run_info(arguments: list[str]) -> int:
     print(f"checkpoint   {checkpoint.folder.name}, after {thousands(status.batches)} batches")
     print(f"game frames  {thousands(status.game_frames)} in {duration(status.seconds)}")
     print(f"             {thousands(status.game_frames_with_replay)} if cells were returned to by replay")
-    print(f"cells        {thousands(len(archive))} on {thousands(len(archive.segments))} segments")
+    print(f"cells        {thousands(archive.cells)} on {thousands(len(archive.segments))} segments")
     if status.rooms:
         per_level: dict[int, int] = {}
         for location in archive.locations:
@@ -51,6 +51,12 @@ def run_info(arguments: list[str]) -> int:
         print(f"rooms        {thousands(status.rooms)} ({levels})")
     if status.ends:
         print(f"ends         {thousands(status.ends)} cells in which an episode ended")
+    for event, entries in sorted(archive.events.items()):
+        shortest = min(entries, key=lambda entry: (archive[entry].length, entry))
+        print(
+            f"event        {event}: {thousands(len(entries))} {'way' if len(entries) == 1 else 'ways'}, the "
+            f"shortest after {thousands(archive[shortest].length)} training frames, entry {shortest}"
+        )
     best = archive[archive.best]
     print(
         f"best         score {thousands(best.score)} (search score, deterministic game) after "

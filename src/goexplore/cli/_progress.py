@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
 from typing import Generic, TypeAlias, TypeVar
 
@@ -39,6 +39,14 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def event_lines(events: Mapping[str, int]) -> list[str]:
+    """Return a line for each event that was found: in how many cells it happened."""
+    return [
+        f"event {name}: {thousands(ways)} {'way' if ways == 1 else 'ways'} found, one for each cell"
+        for name, ways in events.items()
+    ]
+
+
 def show_search(progress: Progress) -> dict[str, str]:
     """Return what is shown of a search's progress."""
     status = progress.status
@@ -49,6 +57,8 @@ def show_search(progress: Progress) -> dict[str, str]:
     }
     if status.rooms:
         shown |= {"rooms": thousands(status.rooms), "level": str(status.level)}
+    if status.events:
+        shown["events"] = ", ".join(f"{name} {thousands(ways)}" for name, ways in status.events.items())
     shown |= {
         "best score": thousands(status.best_score) if status.has_result else "none yet",
         "memory": f"{progress.memory_bytes / 2**20:,.0f} MiB",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from goexplore.cli._progress import log, thousands
 from goexplore.demos import demonstration_files, read_demonstration
 from goexplore.errors import ConfigError, DemonstrationError, require_at_least
 from goexplore.files import is_folder
-from goexplore.problems import Problem
+from goexplore.problems import Problem, import_path
 from goexplore.replay import Verdict, verify_archive
 
 _SHOWN_MISMATCHES = 10
@@ -37,6 +38,10 @@ class _Arguments:
     """Processes that replay."""
     problem: str | None = None
     """The problem's import path, such as my_game:Lock, if it is one that no package registers."""
+    objective: str | None = None
+    """The import path of the run's objective, if the problem itself has none."""
+    events: str | None = None
+    """The import path of the run's events, if the problem itself has none."""
 
 
 def run_verify(arguments: list[str]) -> int:
@@ -51,7 +56,13 @@ def run_verify(arguments: list[str]) -> int:
     if folders and (Path(folders[0]) / "config.json").exists():
         if len(chosen.what) > 1:
             raise ConfigError(f"expected one run at a time, got {len(chosen.what)}: verify them one by one")
-        return _verify_run(read_run(folders[0], problem), chosen)
+        run = read_run(folders[0], problem)
+        named = {
+            name: import_path(path)
+            for name in ("objective", "events")
+            if (path := getattr(chosen, name)) is not None
+        }
+        return _verify_run(dataclasses.replace(run, problem=run.problem.with_functions(**named)), chosen)
     files = [file for name in chosen.what for file in demonstration_files(name)]
     return max(_verify_demonstration(file, problem) for file in files)
 
@@ -89,6 +100,10 @@ def _verify_run(run: Run, chosen: _Arguments) -> int:
         f"{thousands(verdict.game_frames)} game frames: "
         f"{thousands(len(verdict.mismatches)) if verdict.mismatches else 'no'} mismatches"
     )
+    if verdict.crashes:
+        print(f"{thousands(verdict.crashes)} of them crash with their last action, played in a process apart")
+    if verdict.unplayed:
+        print(f"{thousands(verdict.unplayed)} of them hang with their last action, which was not played")
     if verdict.mismatches and _engine_differs(run, verdict):
         told = run.problem.env.distrust(f"{run.path}: {verdict.mismatches[0].reason}")
         if told is not None:

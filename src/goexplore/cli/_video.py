@@ -89,7 +89,7 @@ def _trajectory(chosen: _Arguments, problem: Problem | None) -> tuple[Environmen
                 f"expected a run that has found something, got {run.path}: explore longer"
             )
         entry = ranked[0] if chosen.cell is None else run.find(chosen.cell)
-        return run.problem.env, run.archive.trajectory(entry), run.archive[entry].score
+        return run.problem.env, run.archive.playable(entry), run.archive[entry].score
     if chosen.cell is not None:
         raise ConfigError("expected a run for `cell`, got a demonstration: omit one of them")
     (demonstration,) = find_demonstrations(chosen.source, problem)

@@ -44,6 +44,11 @@ class Provenance:
     """Game frames that the search had played."""
     truncation: tuple[str, ...] = ()
     """How the trajectory was cut, in words."""
+    event: str = ""
+    """The event that it leads to, if it is a way to one."""
+    fatal_action: int | None = None
+    """The action after its last one, which crashes, hangs or raises an exception in this very state. It is no
+    part of the demonstration, because it has no result that could be replayed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +101,23 @@ def write_demonstration(demonstration: Demonstration, file: Path) -> None:
         "location": {"level": demonstration.location.level, "room": demonstration.location.room},
         "end": demonstration.end.name.lower(),
         "digest": demonstration.digest,
-        "provenance": dataclasses.asdict(demonstration.provenance),
+        "provenance": _provenance_values(demonstration.provenance),
         "versions": demonstration.versions,
     }
     write_json(
         file, {"format": FORMAT, "version": VERSION, "content": content, "sha256": json_sha256(content)}
     )
+
+
+def _provenance_values(provenance: Provenance) -> dict[str, Any]:
+    """Return where a demonstration comes from; of an event only if it leads to one."""
+    values = dataclasses.asdict(provenance)
+    return {
+        name: value for name, value in values.items() if value not in ("", None) or name not in _OF_EVENTS
+    }
+
+
+_OF_EVENTS = ("event", "fatal_action")
 
 
 def parse_demonstration(file: Path, problem: Problem | None = None) -> Demonstration:

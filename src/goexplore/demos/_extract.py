@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import islice
 from typing import Literal, TypeAlias, get_args
 
 from goexplore.archive import Actions, ScoreLength
+from goexplore.cells import CRASH, HANG
 from goexplore.demos._demonstration import Demonstration, Provenance
 from goexplore.demos._difference import keep_different
 from goexplore.demos._truncation import Truncation
@@ -30,6 +32,9 @@ class Rules:
     """Share of a trajectory's training frames that must come after it parted from those taken before."""
     cell: str | None = None
     """Only the trajectory to this entry: its number, or its cell as `goexplore cells` shows it."""
+    events: tuple[str, ...] = ()
+    """Only the ways to these events, the shortest first: all of them, or, with `take` set to different, those
+    that differ from each other."""
     highest_level: bool = False
     """Only from the highest level of each run: leaves out Montezuma's treasure room bug (appendix A.4)."""
     truncation: Truncation = field(default_factory=Truncation)
@@ -38,6 +43,11 @@ class Rules:
         if self.take not in get_args(Take):
             raise ConfigError(f"expected `take` to be one of {', '.join(get_args(Take))}, got {self.take!r}")
         require_at_least("count", self.count, 1)
+        if self.events and (self.cell is not None or self.truncation != Truncation()):
+            raise ConfigError(
+                "expected `events` without `cell` and without a rule that cuts trajectories, got both: a way "
+                "to an event ends where it happens"
+            )
         require_between("difference", self.difference, 0, 1)
 
     @property
@@ -67,7 +77,15 @@ class _Candidate:
 
     @property
     def actions(self) -> Actions:
-        return self.source.archive.trajectory(self.entry)[: self.length]
+        return self.source.archive.playable(self.entry)[: self.length]
+
+    @property
+    def fatal_action(self) -> int | None:
+        """The action after these that has no result, if they lead to one."""
+        archive = self.source.archive
+        if not archive[self.entry].end.is_fatal or len(self.actions) < archive[self.entry].length - 1:
+            return None
+        return int(archive.trajectory(self.entry)[-1])
 
 
 def extract(
@@ -85,14 +103,18 @@ def extract(
     for source in sources:
         progress(f"looking through {source.name}")
         found = list(_survey(source, rules) if rules.need_a_survey else _claims(source, rules))
-        if rules.cell is None:  # without points there is nothing to learn from, unless points only cost
+        if (
+            rules.cell is None and not rules.events
+        ):  # without points there is nothing to learn from, unless points only cost
             won = [candidate for candidate in found if candidate.ranked.score > 0]
             found = won or [each for each in found if each.ends_the_episode and each.score < 0]
         if not found:
             progress(f"{source.name} has none")
         candidates += found
     # Ties go to the shorter one, then to the run and the entry that came first.
-    candidates.sort(key=lambda candidate: (-candidate.ranked.score, candidate.ranked.length))
+    candidates.sort(
+        key=lambda candidate: (0.0 if rules.events else -candidate.ranked.score, candidate.ranked.length)
+    )
     taken = list(_choose(candidates, rules))
     if not taken:
         raise DemonstrationError(
@@ -105,12 +127,27 @@ def extract(
 def _entries(source: SavedRun, rules: Rules) -> list[int]:
     if rules.cell is not None:
         return [source.find(rules.cell)]
-    entries = range(len(source.archive))
+    if rules.events:
+        _require_events(source, rules.events)
+        entries = [entry for event in rules.events for entry in source.ways_to(event)]
+    else:
+        entries = [entry for entry in range(len(source.archive)) if not source.archive.is_event(entry)]
     if not rules.highest_level:
-        return list(entries)
+        return entries
     levels = source.archive.values("level")
-    highest = levels.max()
+    highest = max((levels[entry] for entry in entries), default=0)
     return [entry for entry in entries if levels[entry] == highest]
+
+
+def _require_events(source: SavedRun, events: Sequence[str]) -> None:
+    known = sorted({*(each.name for each in source.problem.events), CRASH, HANG})
+    for event in events:
+        if event not in known:
+            near = get_close_matches(event, known, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise ConfigError(
+                f"expected `events` of {source.name} ({', '.join(known)}), got {event!r}.{hint}"
+            )
 
 
 def _claims(source: SavedRun, rules: Rules) -> Iterator[_Candidate]:
@@ -126,7 +163,7 @@ def _survey(source: SavedRun, rules: Rules) -> Iterator[_Candidate]:
     """Play all trajectories as far as they matter, and yield them as they are when cut."""
     first_with: dict[Actions, int] = {}  # trajectories that are equal once cut are one candidate
     for entry in _entries(source, rules):
-        first_with.setdefault(source.archive.trajectory(entry)[: rules.truncation.frames_to_survey], entry)
+        first_with.setdefault(source.archive.playable(entry)[: rules.truncation.frames_to_survey], entry)
     entries = list(first_with.values())
     problem, _ = source.problem.with_engine("auto")  # trajectories are the same on all engines
     env = problem.env()
@@ -161,6 +198,9 @@ def _choose(candidates: Sequence[_Candidate], rules: Rules) -> Iterator[_Candida
     if rules.take == "different":
         positions = keep_different((candidate.actions for candidate in candidates), rules.difference)
         yield from (candidates[position] for position in islice(positions, rules.count))
+        return
+    if rules.events:
+        yield from candidates
         return
     runs: set[int] = set()
     for candidate in candidates:
@@ -209,11 +249,15 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
             cell=source.archive.cell(entry).hex(),
             search_game_frames=source.status.game_frames,
             truncation=rules.truncation.describe(),
+            event=source.archive[entry].event,
+            fatal_action=candidate.fatal_action,
         ),
     )
 
 
 def _wish(rules: Rules) -> str:
+    if rules.events:
+        return f"to the event {' or '.join(rules.events)}"
     parts = (
         ["with a positive score, or that ends its episode"]
         if rules.cell is None

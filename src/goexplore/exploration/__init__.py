@@ -3,7 +3,7 @@
 from goexplore.exploration._actions import ActionSource, RandomRepeat
 from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._executor import Executor, KernelFactory, SerialExecutor
-from goexplore.exploration._kernel import Kernel, PythonKernel, Task
+from goexplore.exploration._kernel import Fatal, Kernel, PythonKernel, Task
 from goexplore.exploration._native_kernel import NativeKernel
 from goexplore.exploration._processes import ProcessExecutor, StartMethod
 from goexplore.exploration._search import Callback, Search, Status, StopRule, Tally
@@ -14,6 +14,7 @@ __all__ = [
     "Callback",
     "Executor",
     "ExplorationConfig",
+    "Fatal",
     "Kernel",
     "KernelFactory",
     "NativeKernel",

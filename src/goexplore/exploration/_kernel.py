@@ -1,9 +1,14 @@
 """One exploration: return to a cell, act from there, note what is new or better."""
 
+from __future__ import annotations
+
 from array import array
+from collections.abc import Callable, Iterator, Sequence
+from math import nan
 from typing import NamedTuple, Protocol
 
 from goexplore.archive import (
+    END,
     NEVER,
     UNKNOWN,
     Candidate,
@@ -12,12 +17,23 @@ from goexplore.archive import (
     ScoreIndex,
     ScoreLength,
     action_bytes,
+    event_tag,
     pack_actions,
 )
-from goexplore.cells import CellEnvironment, CellKey, End
+from goexplore.cells import CRASH, HANG, CellEnvironment, CellKey, End
+from goexplore.envs import NOWHERE, Location
 from goexplore.errors import require_between
 from goexplore.exploration._actions import ActionSource
 from goexplore.random import SplitMix64
+
+
+class Fatal(NamedTuple):
+    """The training frame of an exploration that kills the process that plays it, or never ends."""
+
+    training_frame: int
+    """The first one is 1."""
+    end: End
+    """Whether it crashes or hangs."""
 
 
 class Task(NamedTuple):
@@ -29,6 +45,20 @@ class Task(NamedTuple):
     """The entry as it was when it was chosen."""
     random_state: int
     """State of the stream that all draws of this exploration come from."""
+    fatal: Fatal | None = None
+    """What kills the worker that plays on, where that is known: it becomes an event instead."""
+
+
+class _Happening(NamedTuple):
+    """An event that happened."""
+
+    event: str
+    cell: CellKey
+    """Where it happened; where the last action led to no cell, the one before."""
+    score: float
+    length: int
+    location: Location
+    end: End
 
 
 class Kernel(Protocol):
@@ -61,8 +91,10 @@ class PythonKernel:
         require_between("training_frames", training_frames, 1, 65_535)
         self._cell_env, self._actions, self._limit = cell_env, actions, training_frames
         self._action_bytes = action_bytes(cell_env.action_count)
-        self._sent: dict[tuple[CellKey, bool], ScoreLength] = {}
+        self._sent: dict[tuple[CellKey, str], ScoreLength] = {}
         self._last_order = 0
+        self.before_step: Callable[[int], None] | None = None
+        """Called with each action before it is played, where it has to be known which one kills a process."""
 
     def run(self, task: Task, score_index: ScoreIndex) -> ExplorationResult:
         """Explore from the task's entry until the limit or the end of the episode."""
@@ -73,54 +105,111 @@ class PythonKernel:
         replayed = cell_env.env.replayed
         cell_env.restore(start.snapshot)
         replayed = cell_env.env.replayed - replayed
-        score, length = start.score_length
-        numbers = {(start.cell, False): start.number}
-        best = {(start.cell, False): start.score_length}
-        candidates: dict[tuple[CellKey, bool], Candidate] = {}
+        score, length, _ = start.score_length
+        has_objective, objective = cell_env.has_objective, None
+        events, raised = cell_env.events, cell_env.events.exceptions
+        watching = bool(events)
+        numbers = {(start.cell, ""): start.number}
+        best = {(start.cell, ""): start.score_length}
+        candidates: dict[tuple[CellKey, str], Candidate] = {}
+        happened: list[_Happening] = []
         taken: list[int] = []
-        played, end = 0, End.NONE
-        for action in self._actions.actions(cell_env, SplitMix64(task.random_state), self._limit):
+        played, end, here = 0, End.NONE, start.cell
+        fatal_frame = 0 if task.fatal is None else task.fatal.training_frame
+        source = self._actions.actions(cell_env, SplitMix64(task.random_state), self._limit)
+        for action in source if self.before_step is None else _reported(source, self.before_step):
             played += 1
-            reward, cell, end = cell_env.step(action)
-            if cell is None:
+            if played == fatal_frame:
+                end, location = task.fatal.end, cell_env.location()  # type: ignore[union-attr]
+                taken.append(action)
+                event = CRASH if end is End.CRASHED else HANG
+                happened.append(_Happening(event, here, score, length + 1, location, end))
+                break
+            location = cell_env.location() if raised else NOWHERE
+            try:
+                reward, cell, end = cell_env.step(action)
+            except raised as error:
+                end = End.RAISED
+                taken.append(action)
+                happened += [
+                    _Happening(event, here, score, length + 1, location, end)
+                    for event in events.raised_by(error)
+                ]
+                break
+            if cell is None and not watching:
                 break  # the action that lost the episode has no destination cell
             taken.append(action)
             score += reward
             length += 1
-            key = (cell, end != End.NONE)
-            if key not in best:
-                numbers[key] = number = score_index.find(cell, ended=key[1])
-                known = sent.get(key) or (score_index.score_length(number) if number != UNKNOWN else NEVER)
-                best[key] = known
-            else:
-                known = best[key]
-            if score > known.score or (score == known.score and length < known.length):
-                best[key] = sent[key] = score_length = ScoreLength(score, length)
-                candidates[key] = Candidate(
-                    number=numbers[key],
-                    cell=cell,
-                    offset=len(taken),
-                    score_length=score_length,
-                    snapshot=b"" if end else cell_env.snapshot(),
-                    location=cell_env.location(),
-                    end=end,
-                )
-            if end:
+            if cell is not None:
+                here = cell
+                key = (cell, END if end else "")
+                if key not in best:
+                    numbers[key] = number = score_index.find(cell, key[1])
+                    known = sent.get(key) or (
+                        score_index.score_length(number) if number != UNKNOWN else NEVER
+                    )
+                    best[key] = known
+                else:
+                    known = best[key]
+                if has_objective:
+                    objective = cell_env.objective()
+                    better = ScoreLength(score, length, objective).beats(known)
+                else:
+                    better = score > known.score or (score == known.score and length < known.length)
+                if better:
+                    best[key] = sent[key] = score_length = ScoreLength(score, length, objective)
+                    candidates[key] = Candidate(
+                        number=numbers[key],
+                        cell=cell,
+                        offset=len(taken),
+                        score_length=score_length,
+                        snapshot=b"" if end else cell_env.snapshot(),
+                        location=cell_env.location(),
+                        end=end,
+                    )
+            if watching:
+                happened += [
+                    _Happening(event, here, score, length, cell_env.location(), end)
+                    for event in events.happening(cell_env.env)
+                ]
+            if end or cell is None:
                 break  # nothing follows
+        ways = self._ways_to_events(happened, start, score_index)
         return ExplorationResult(
             actions=pack_actions(taken, self._action_bytes),
             training_frames=played,
             seen=array(
-                "i", (number for (_, ended), number in numbers.items() if number != UNKNOWN and not ended)
+                "i", (number for (_, tag), number in numbers.items() if number != UNKNOWN and not tag)
             ),
-            seen_new=tuple(
-                cell for (cell, ended), number in numbers.items() if number == UNKNOWN and not ended
-            ),
-            candidates=tuple(candidates.values()),
-            ended_in=cell if end and cell is not None else None,
+            seen_new=tuple(cell for (cell, tag), number in numbers.items() if number == UNKNOWN and not tag),
+            candidates=(*candidates.values(), *ways),
+            ended_in=here if (here, END) in numbers else None,
+            events_seen=tuple(dict.fromkeys((each.event, each.cell) for each in happened)),
             end=end,
             replayed=replayed,
         )
+
+    def _ways_to_events(
+        self, happened: Sequence[_Happening], start: Entry, score_index: ScoreIndex
+    ) -> Iterator[Candidate]:
+        """Yield the first, that is the shortest, way of this exploration to each event in each cell.
+
+        Left out are those that are no shorter than what is known.
+        """
+        looked_up = set()
+        for event, cell, score, length, location, end in happened:
+            key = (cell, event_tag(event))
+            if key in looked_up:
+                continue
+            looked_up.add(key)
+            number = score_index.find(*key)
+            known = self._sent.get(key) or (score_index.score_length(number) if number != UNKNOWN else None)
+            if known is None or length < known.length:
+                objective = nan if self._cell_env.has_objective else None
+                self._sent[key] = score_length = ScoreLength(score, length, objective)
+                offset = length - start.length
+                yield Candidate(number, cell, offset, score_length, b"", location, end, event)
 
     def initial_digest(self) -> bytes:
         """Return a digest of the initial state."""
@@ -129,3 +218,9 @@ class PythonKernel:
     def close(self) -> None:
         """Close the environment."""
         self._cell_env.close()
+
+
+def _reported(actions: Iterator[int], report: Callable[[int], None]) -> Iterator[int]:
+    for action in actions:
+        report(action)
+        yield action

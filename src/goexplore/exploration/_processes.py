@@ -21,15 +21,17 @@ from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 from goexplore.archive import Changes, ExplorationResult, ScoreIndex
+from goexplore.cells import CRASH, HANG, End
 from goexplore.errors import EnvironmentContractError, WorkerError, require_at_least, require_positive
 from goexplore.exploration._executor import KernelFactory, OnResult
-from goexplore.exploration._kernel import Task
+from goexplore.exploration._kernel import Fatal, PythonKernel, Task
 
 _MAX_PORTION = 8
 """Tasks sent at once: enough that a worker seldom waits for the next ones."""
 
 _MAX_CRASHES = 3
-"""Crashes of one task before it is given up: some emulator states crash whatever restores them."""
+"""Crashes of one task before it is given up: some emulator states crash whatever restores them. The last of
+these is looked at action by action."""
 
 _SECONDS_UNTIL_A_WORD = 60.0
 """How long a worker may be silent before the user is told."""
@@ -55,8 +57,10 @@ class ProcessExecutor:
     """Workers hold an environment and a copy of the score index each, get small tasks and send back results.
 
     A worker that dies, or does not answer in time, is replaced and its tasks run again: results depend on
-    nothing but the task and the index, so the archive is the same. `crashed_tasks` counts the explorations
-    that were given up because they killed every worker that ran them; they count as having found nothing.
+    nothing but the task and the index, so the archive is the same. An exploration that kills every worker
+    that runs it is run once more by a process that reports each action before it plays it. So the action is
+    known that crashes or hangs: the exploration is then played up to there, and that action becomes an event.
+    `crashed_tasks` counts the explorations of which no action could be blamed; they found nothing.
     """
 
     def __init__(
@@ -128,14 +132,16 @@ class ProcessExecutor:
         self._interrupted = True
         results = self._run(tasks, on_result)
         self._interrupted = False
-        if all(found is _NOTHING_FOUND for found in results):
+        if all(map(_is_useless, results)):
             raise WorkerError(
-                f"every exploration of a batch of {len(tasks)} crashed its worker {_MAX_CRASHES} times: "
-                "explore without workers to see how, or test the environment with `goexplore check-env`"
+                f"every exploration of a batch of {len(tasks)} crashed its worker at once, {_MAX_CRASHES} "
+                "times: explore without workers to see how, or test the environment with "
+                "`goexplore check-env`"
             )
         return results
 
-    def _run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
+    def _run(self, given: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
+        tasks = list(given)
         results: dict[int, ExplorationResult] = {}
         crashes = [0] * len(tasks)
         waiting = deque(range(len(tasks)))
@@ -151,7 +157,7 @@ class ProcessExecutor:
                 try:
                     answer = worker.pipe.recv()
                 except (EOFError, ConnectionResetError):
-                    results |= self._replace(worker, waiting, crashes)
+                    results |= self._replace(worker, tasks, waiting, crashes)
                     continue
                 if isinstance(answer, WorkerError):
                     raise answer
@@ -160,7 +166,7 @@ class ProcessExecutor:
                 on_result(answer)
             for worker in busy.values():
                 if self._is_stuck(worker):
-                    results |= self._replace(worker, waiting, crashes)
+                    results |= self._replace(worker, tasks, waiting, crashes)
         return [results[index] for index in range(len(tasks))]
 
     def _is_stuck(self, worker: _Worker) -> bool:
@@ -187,31 +193,68 @@ class ProcessExecutor:
         return [waiting.popleft() for _ in range(size)]
 
     def _replace(
-        self, dead: _Worker, waiting: deque[int], crashes: list[int]
+        self, dead: _Worker, tasks: list[Task], waiting: deque[int], crashes: list[int]
     ) -> dict[int, ExplorationResult]:
-        """Put a new worker in a dead one's place and queue its tasks again; return those given up."""
-        given_up = {}
-        for index in reversed(dead.portion):
-            crashes[index] += 1
-            if crashes[index] < _MAX_CRASHES:
-                waiting.appendleft(index)
-            else:
-                given_up[index] = _NOTHING_FOUND
-        self.crashed_tasks += len(given_up)
+        """Put a new worker in a dead one's place and queue its tasks again; return what needs no worker."""
+        results = {}
         self.replaced_workers += 1
-        dead.process.kill()
-        dead.process.join()
-        dead.pipe.close()
+        _end(dead)
+        blamed, *others = dead.portion
+        waiting.extendleft(reversed(others))
+        crashes[blamed] += 1
+        found = self._find_fatal(tasks[blamed]) if crashes[blamed] >= _MAX_CRASHES - 1 else None
+        if isinstance(found, ExplorationResult):
+            results[blamed] = found
+        else:
+            waiting.appendleft(blamed)
+            tasks[blamed] = tasks[blamed]._replace(fatal=found)
         worker = self._workers[self._workers.index(dead)] = self._launch()
         self._compare_initial_state(worker)
+        self._send_index(worker)
+        return results
+
+    def _find_fatal(self, task: Task) -> Fatal | ExplorationResult:
+        """Return which action of an exploration kills its worker, or its result where none does after all.
+
+        Where nothing can be blamed, the result is that nothing was found.
+        """
+        worker = None
+        reported = 0
+        try:
+            if task.fatal is None:  # else it dies at another place each time
+                worker = self._launch(reports_actions=True)
+                self._compare_initial_state(worker)
+                self._send_index(worker)
+                _send(worker, [task])
+                while worker.pipe.poll(self._timeout):
+                    answer = worker.pipe.recv()
+                    if isinstance(answer, WorkerError):
+                        raise answer
+                    if isinstance(answer, ExplorationResult):
+                        return answer
+                    reported += 1
+                if reported:
+                    return Fatal(reported, End.HUNG)
+        except (EOFError, ConnectionResetError):
+            if reported:
+                return Fatal(reported, End.CRASHED)
+        finally:
+            if worker is not None:
+                _end(worker)
+        self.crashed_tasks += 1
+        return _NOTHING_FOUND
+
+    def _send_index(self, worker: _Worker) -> None:
         for piece in self._score_index.pieces():
             _send(worker, piece)
-        return given_up
 
-    def _launch(self) -> _Worker:
+    def _launch(self, *, reports_actions: bool = False) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(
-            target=_work, args=(theirs, self._make_kernel, os.getpid()), name="goexplore-worker", daemon=True
+            target=_work,
+            args=(theirs, self._make_kernel, os.getpid(), reports_actions),
+            name="goexplore-worker",
+            daemon=True,
         )
         try:
             with warnings.catch_warnings():
@@ -266,9 +309,7 @@ class ProcessExecutor:
     def close(self) -> None:
         """Stop the workers at once: what they still do is not wanted any more."""
         for worker in self._workers:
-            worker.process.kill()
-            worker.process.join()
-            worker.pipe.close()
+            _end(worker)
         self._workers = []
 
 
@@ -277,13 +318,26 @@ _NOTHING_FOUND = ExplorationResult(
 )
 
 
+def _is_useless(found: ExplorationResult) -> bool:
+    """Whether an exploration died before it had gone anywhere."""
+    return found is _NOTHING_FOUND or (
+        found.training_frames == 1 and any(each.event in (CRASH, HANG) for each in found.candidates)
+    )
+
+
+def _end(worker: _Worker) -> None:
+    worker.process.kill()
+    worker.process.join()
+    worker.pipe.close()
+
+
 def _send(worker: _Worker, message: object) -> None:
     # If it has died, `run` finds its closed pipe as soon as it waits for an answer.
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         worker.pipe.send(message)
 
 
-def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int) -> None:
+def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int, reports_actions: bool) -> None:
     """What a worker process does: take messages until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -291,6 +345,8 @@ def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int) -> None:
     score_index = ScoreIndex()
     try:
         kernel = make_kernel()
+        if reports_actions and isinstance(kernel, PythonKernel):
+            kernel.before_step = pipe.send
         pipe.send(kernel.initial_digest())
         while True:
             while not pipe.poll(1.0):

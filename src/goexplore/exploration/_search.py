@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import ClassVar, TypeAlias
 
@@ -40,9 +40,11 @@ class Status:
     seconds: float = 0.0
     """Wall time spent searching, earlier sessions of a resumed run included."""
     cells: int = 0
-    """Entries of the archive, end entries included."""
+    """Entries of the archive, end entries included, event entries not."""
     ends: int = 0
     """End entries: cells in which an episode ended."""
+    events: Mapping[str, int] = field(default_factory=dict)
+    """Event entries of each event that was found: the number of cells in which it happened."""
     rooms: int = 0
     """Locations found, on all levels together; 0 where the environment has no map."""
     level: int = -1
@@ -61,7 +63,7 @@ class Tally:
     explorations: int = 0
     training_frames: int = 0
     truncated: int = 0
-    """Explorations that came to the end of an episode that was cut off, where ends are kept."""
+    """Explorations that came to the end of an episode that was cut off, as far as the kernel says so."""
     short: int = 0
     """Explorations in which the episode ended or was lost within `SHORT` training frames."""
 
@@ -74,7 +76,7 @@ class Tally:
         self.truncated += found.end == End.TRUNCATED
         is_lost = len(found.actions) < found.training_frames * action_bytes  # its last action led to no cell
         is_short = found.training_frames <= self.SHORT
-        self.short += is_short and (is_lost or found.end == End.TERMINATED)
+        self.short += is_short and found.end != End.TRUNCATED and (is_lost or found.end == End.TERMINATED)
 
 
 StopRule: TypeAlias = Callable[[Status], bool]
@@ -128,8 +130,8 @@ class Search:
         self._seed = seed
         if len(self.archive) == 0:
             cell = cell_env.reset()
-            self.archive.add_root(cell, cell_env.snapshot(), cell_env.location())
-        self._ends = int((self.archive.values("end") != End.NONE).sum())
+            self.archive.add_root(cell, cell_env.snapshot(), cell_env.location(), cell_env.objective())
+        self._ends = sum(map(self._is_end, range(len(self.archive))))
         for start in range(0, len(self.archive), _REFRESH_SIZE):
             added = range(start, min(start + _REFRESH_SIZE, len(self.archive)))
             self.selection.refresh(self.archive, Update(added=added, touched=set(added)))
@@ -158,10 +160,10 @@ class Search:
         """Choose a batch of cells, with replacement (section 2.1.2)."""
         random = SplitMix64(stream_state(self._seed, self.status.batches, 0))
         batch = [self.archive[number] for number in self.selection.choose(self._batch_size, random)]
-        if any(entry.end != End.NONE for entry in batch):
+        if any(entry.end != End.NONE or entry.event for entry in batch):
             raise EnvironmentContractError(
                 f"expected {type(self.selection).__name__} to choose entries that can be explored from, got "
-                "one where the episode has ended: leave out entries for which `archive.has_ended` is true"
+                "one of an end or an event: leave out entries for which `archive.is_explorable` is false"
             )
         return batch
 
@@ -196,7 +198,7 @@ class Search:
         replayed = sum(found.replayed for found in results) * self._frame_skip
         game_frames = self.status.game_frames + explored
         update = self.archive.update(batch, results, game_frame=game_frames)
-        self._ends += sum(map(self.archive.has_ended, update.added))
+        self._ends += sum(map(self._is_end, update.added))
         for found in results:
             self.tally.add(found, self.archive.segments.action_bytes)
             if found.stopped is not None:
@@ -216,6 +218,9 @@ class Search:
         )
         return update
 
+    def _is_end(self, entry: int) -> bool:
+        return self.archive.has_ended(entry) and not self.archive.is_event(entry)
+
     def _complete(self, counted: Status) -> Status:
         """Complete the counters with what the archive shows."""
         best = self.archive.score_index.score_length(self.archive.best)
@@ -225,8 +230,9 @@ class Search:
             game_frames_with_replay=counted.game_frames_with_replay,
             game_frames_replayed=counted.game_frames_replayed,
             seconds=counted.seconds,
-            cells=len(self.archive),
+            cells=self.archive.cells,
             ends=self._ends,
+            events={event: len(entries) for event, entries in sorted(self.archive.events.items())},
             rooms=len(self.archive.locations),
             level=max((location.level for location in self.archive.locations), default=-1),
             best_score=best.score,

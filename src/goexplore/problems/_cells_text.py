@@ -10,7 +10,7 @@ from typing import Any
 
 from goexplore.errors import ConfigError
 from goexplore.problems._chosen_cells import Grid, Rendering
-from goexplore.problems._registry import import_object
+from goexplore.problems._registry import import_path
 from goexplore.problems._specs import CellsSpec, Combination, DownscaledConfig, as_cells
 
 _KINDS: dict[str, Callable[..., CellsSpec]] = {
@@ -48,7 +48,7 @@ def _terms(text: str) -> list[str]:
 
 def _part(text: str, whole: str) -> CellsSpec:
     if _IMPORT_PATH.fullmatch(text):
-        return as_cells(import_object(text))
+        return as_cells(import_path(text))
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):

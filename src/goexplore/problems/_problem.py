@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import gymnasium
 
-from goexplore.cells import CellEnvironment
+from goexplore.cells import CellEnvironment, EventRule, Objective, require_event_rules
 from goexplore.engines import EngineWish
 from goexplore.envs import Environment
 from goexplore.errors import ConfigError, ProblemError
@@ -31,7 +31,9 @@ from goexplore.problems._specs import (
     CellsSpec,
     DefaultCells,
     EnvironmentSpec,
+    EventSpec,
     FactorySpec,
+    StateFunctionSpec,
     as_cells,
     path_of,
 )
@@ -52,6 +54,10 @@ class Problem:
     exploration: ExplorationConfig
     name: str
     """What finds it again: a preset's name, an id or an import path."""
+    objective: StateFunctionSpec | None
+    """What counts as better in place of the score."""
+    events: tuple[EventSpec, ...]
+    """What is looked for, by name."""
 
     def __init__(
         self,
@@ -61,6 +67,8 @@ class Problem:
         selection: SelectionConfig | None = None,
         exploration: ExplorationConfig | None = None,
         name: str = "",
+        objective: StateFunctionSpec | Callable[..., Any] | None = None,
+        events: tuple[EventSpec, ...] | Mapping[str, EventRule] = (),
     ) -> None:
         """Put a problem together.
 
@@ -72,6 +80,11 @@ class Problem:
             selection: How cells are chosen.
             exploration: How cells are explored from.
             name: By default that of the environment.
+            objective: A function of (observation, info) that returns a number. Of two trajectories to a cell,
+                the one with the higher number is better, then the shorter one. By default the score decides.
+            events: Functions of (observation, info) by name, each of which says whether an event happens in
+                a state; or classes of exceptions, for the event that `step` raises one. The shortest way to
+                each event in each cell is kept.
 
         """
         spec = env if isinstance(env, EnvironmentSpec) else _from_callable(env)
@@ -83,6 +96,8 @@ class Problem:
             "selection": selection or SelectionConfig(),
             "exploration": exploration or ExplorationConfig(),
             "name": name or spec.target,
+            "objective": _objective_spec(objective),
+            "events": _event_specs(events),
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
@@ -95,10 +110,16 @@ class Problem:
             "cells": self.cells.settings(),
             "selection": dataclasses.asdict(self.selection),
             "exploration": dataclasses.asdict(self.exploration),
+            **({} if self.objective is None else {"objective": self.objective.settings()}),
+            **({"events": {each.name: each.settings() for each in self.events}} if self.events else {}),
         }
 
     def with_settings(self, settings: dict[str, Any]) -> Problem:
-        """Return this problem with the settings that a file has."""
+        """Return this problem with the settings that a file has.
+
+        Where the file has an objective or events and this problem has none, they are named, but cannot be
+        called: looking at what was found does not need them.
+        """
         try:
             return dataclasses.replace(
                 self,
@@ -107,12 +128,58 @@ class Problem:
                 selection=SelectionConfig(**settings["selection"]),
                 exploration=ExplorationConfig(**settings["exploration"]),
                 name=settings["name"],
+                objective=self._objective_from(settings.get("objective")),
+                events=self._events_from(settings.get("events", {})),
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ConfigError(
                 f"expected the settings of a problem, got something that lacks or adds {error}: use the "
                 "version of goexplore that wrote it"
             ) from error
+
+    def _objective_from(self, settings: dict[str, Any] | None) -> StateFunctionSpec | None:
+        if self.objective is not None and settings is not None:
+            return self.objective.with_settings(settings)
+        if self.objective is not None:
+            raise ConfigError(
+                f"expected a problem without an objective, as the file says, got {self.objective.path}: name "
+                "the problem that the file was made with"
+            )
+        return None if settings is None else StateFunctionSpec(None, settings["path"])
+
+    def _events_from(self, settings: dict[str, dict[str, Any]]) -> tuple[EventSpec, ...]:
+        if not self.events:
+            return tuple(EventSpec(None, each["path"], name) for name, each in sorted(settings.items()))
+        mine = [each.name for each in self.events]
+        if mine != sorted(settings):
+            raise ConfigError(
+                f"expected the events {', '.join(sorted(settings)) or 'of a file that has none'}, got "
+                f"{', '.join(mine)}: name the problem that the file was made with"
+            )
+        return tuple(each.with_settings(settings[each.name]) for each in self.events)
+
+    def with_functions(self, **functions: Any) -> Problem:
+        """Return this problem with the functions of its `objective` or `events`, which a file only names."""
+        named = dataclasses.replace(self, **functions)
+        lines = differences(self.settings(), named.settings())
+        if lines:
+            raise ConfigError(f"expected what the file was made with, got something else: {'; '.join(lines)}")
+        return named
+
+    @property
+    def exceptions(self) -> tuple[type[Exception], ...]:
+        """What `step` may raise because it is an event."""
+        return tuple(each.function for each in self.events if isinstance(each.function, type))
+
+    def require_functions(self) -> None:
+        """Refuse to go on where objective or events of a file are known by name alone."""
+        for parameter, specs in (("objective", [self.objective]), ("events", self.events)):
+            for each in specs:
+                if each is not None and each.function is None:
+                    raise ProblemError(
+                        f"expected `{parameter}` with {each.path}, as the file says, got none: name it "
+                        "again, or as `problem` the goexplore.Problem that has it"
+                    )
 
     @property
     def env_target(self) -> str:
@@ -130,8 +197,17 @@ class Problem:
 
     def make_cell_env(self) -> CellEnvironment:
         """Return a fresh environment with cells."""
-        env = self.env()
-        return CellEnvironment(env, self.cells(env), ends=self.exploration.ends)
+        return self.with_cells(self.env())
+
+    def with_cells(self, env: Environment) -> CellEnvironment:
+        """Return an environment of this problem with cells, objective and events."""
+        return CellEnvironment(
+            env,
+            self.cells(env),
+            ends=self.exploration.ends,
+            objective=None if self.objective is None else self.objective.function,
+            events={each.name: each.function for each in self.events if each.function is not None},
+        )
 
     def make_selection(self, cell_env: CellEnvironment) -> Selection:
         """Return a fresh selection."""
@@ -157,9 +233,10 @@ class Problem:
         """Return the executor with that many workers; None explores in this process.
 
         Workers are threads where a native kernel explores, which does not hold the interpreter's lock, and
-        processes elsewhere.
+        processes elsewhere. Objective and events are Python functions, so the Python kernel explores then.
         """
-        native = self.env.make_kernel(self.cells, self.exploration)
+        judged_in_python = self.objective is not None or self.events
+        native = None if judged_in_python else self.env.make_kernel(self.cells, self.exploration)
         if native is not None:
             return SerialExecutor(native) if workers is None else ThreadExecutor(native, workers=workers)
         make = partial(Problem.make_python_kernel, self)
@@ -173,6 +250,20 @@ class Problem:
             initial_digest=initial_digest,
             warn=warn,
         )
+
+
+def _objective_spec(objective: Any) -> StateFunctionSpec | None:
+    if objective is None or isinstance(objective, StateFunctionSpec):
+        return objective
+    Objective(objective)
+    return StateFunctionSpec(objective)
+
+
+def _event_specs(events: Any) -> tuple[EventSpec, ...]:
+    if isinstance(events, tuple) and all(isinstance(each, EventSpec) for each in events):
+        return events
+    rules = require_event_rules(events)
+    return tuple(EventSpec(rule, path_of(rule), name) for name, rule in sorted(rules.items()))
 
 
 def as_problem(thing: Any, name: str = "") -> Problem:

@@ -117,7 +117,7 @@ def find_problem(target: Any) -> Problem:
     if _VERSIONED.search(target) and ":" in target:
         return Problem(env=Gymnasium(id=target), name=target)  # Gymnasium imports what is before the colon
     if ":" in target:
-        return as_problem(import_object(target), target)
+        return as_problem(import_path(target), target)
     suite = missing_suite(target)
     if suite is not None:
         raise ProblemError(
@@ -137,7 +137,7 @@ def find_problem(target: Any) -> Problem:
     )
 
 
-def import_object(target: str) -> Any:
+def import_path(target: str) -> Any:
     """Return what an import path stands for. Only a path that the user named is imported."""
     module_name, _, path = target.partition(":")
     if not module_name or module_name.startswith(".") or not path:

@@ -351,6 +351,28 @@ class Combination(CellsSpec):
         )
 
 
+@dataclass(frozen=True)
+class StateFunctionSpec(_Wrapped):
+    """A user's function of (observation, info): the objective, or what says that an event happens.
+
+    That of a file whose user has not named the function has its path alone, and cannot be called.
+    """
+
+    function: Callable[..., Any] | None
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        if self.function is not None and not self.path:
+            object.__setattr__(self, "path", path_of(self.function))
+
+
+@dataclass(frozen=True)
+class EventSpec(StateFunctionSpec):
+    """An event: its name, and the function, or the class of exceptions, that says when it happens."""
+
+    name: str = ""
+
+
 _SMALL_ARRAY = 512
 """Whole numbers up to which an array is its own cell: a board, not an image."""
 

@@ -27,6 +27,7 @@ from goexplore.report._sections import (
     ReportedRun,
     comparison_section,
     curves_section,
+    events_section,
     gallery_section,
     map_section,
     settings_section,
@@ -116,6 +117,8 @@ def _search_sections(
             sections.append(("plane", f"Cells of {best.name} on their grid", plane_section(view, plane)))
         sections.append(("cells", f"Cells of {best.name}", gallery_section(view)))
         sections.append(("tree", f"Trajectories of {best.name}", tree_section(view)))
+    if any(run.source.problem.events or run.source.archive.events for run in runs):
+        sections.append(("events", "Events", events_section(runs, videos, progress)))
     if videos:
         sections.append(("videos", "Best trajectories", videos_section(runs, videos, progress)))
     sections.append(("verification", "Verification", verification_section(runs)))

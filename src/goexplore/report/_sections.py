@@ -239,29 +239,35 @@ def videos_section(
     """Return videos of the best trajectories; say so where there is nothing to see yet."""
     figures: list[str] = []
     for run, entry, actions in islice(_different(runs), count):
-        env = run.source.problem.env.with_engine("auto").env
-        score = run.source.archive[entry].score
         progress(f"rendering video {len(figures) + 1} of {count}: {len(actions):,} training frames")
-        speed = _VIDEO_SPEED * math.ceil(len(actions) / _VIDEO_PICTURES)
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "video.mp4"
-            film = write_video(play_moments(env, actions, every=speed), file, scale=1, overlay=True)
-            data = base64.b64encode(file.read_bytes()).decode()
-        if film.last.score != score:
-            raise DemonstrationError(
-                f"expected a score of {score:g} from entry {entry} of {run.name}, got {film.last.score:g} on "
-                f"replay: check the run with `goexplore verify {run.source.path}`"
-            )
-        figures.append(
-            f'<figure><video controls loop muted playsinline preload="metadata" '
-            f'poster="{png(show(film.last, scale=1, overlay=True))}" '
-            f'src="data:video/mp4;base64,{data}"></video>'
-            f"<figcaption>search score {score:,.0f} in {len(actions):,} training frames; entry {entry} of "
-            f"{escape(run.name)}; {speed} x speed</figcaption></figure>"
-        )
+        score = run.source.archive[entry].score
+        caption = f"search score {score:,.0f} in {len(actions):,} training frames"
+        figures.append(_video(run, entry, actions, caption))
     if not figures:
         return '<p class="note">No trajectory has won anything or ended its episode yet.</p>'
     return f'<div class="videos">{"".join(figures)}</div>'
+
+
+def _video(run: ReportedRun, entry: int, actions: Actions, caption: str) -> str:
+    """Return a video of the trajectory to an entry, or of what can be played of it."""
+    env = run.source.problem.env.with_engine("auto").env
+    score = run.source.archive[entry].score
+    speed = _VIDEO_SPEED * math.ceil(max(len(actions), 1) / _VIDEO_PICTURES)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "video.mp4"
+        film = write_video(play_moments(env, actions, every=speed), file, scale=1, overlay=True)
+        data = base64.b64encode(file.read_bytes()).decode()
+    if film.last.score != score:
+        raise DemonstrationError(
+            f"expected a score of {score:g} from entry {entry} of {run.name}, got {film.last.score:g} on "
+            f"replay: check the run with `goexplore verify {run.source.path}`"
+        )
+    return (
+        f'<figure><video controls loop muted playsinline preload="metadata" '
+        f'poster="{png(show(film.last, scale=1, overlay=True))}" '
+        f'src="data:video/mp4;base64,{data}"></video>'
+        f"<figcaption>{caption}; entry {entry} of {escape(run.name)}; {speed} x speed</figcaption></figure>"
+    )
 
 
 def _different(runs: Sequence[ReportedRun]) -> Iterator[tuple[ReportedRun, int, Actions]]:
@@ -282,8 +288,50 @@ def _different(runs: Sequence[ReportedRun]) -> Iterator[tuple[ReportedRun, int, 
 
 def _rank(run: ReportedRun, entry: int) -> tuple[bool, float, int]:
     """Return what sorts trajectories: results first, then the highest score, then the shortest."""
-    score, length = run.source.archive.score_index.score_length(entry)
+    score, length, _ = run.source.archive.score_index.score_length(entry)
     return not run.source.archive.is_result(entry), -score, length
+
+
+def events_section(
+    runs: Sequence[ReportedRun], count: int, progress: Callable[[str], None] = lambda line: None
+) -> str:
+    """Return a table of the events that were looked for, and pictures of the shortest ways to them."""
+    names = {event for run in runs for event in run.source.archive.events}
+    names |= {each.name for run in runs for each in run.source.problem.events}
+    rows: list[list[str]] = []
+    figures: list[str] = []
+    for event in sorted(names):
+        ways = [(run, entry) for run in runs for entry in run.source.ways_to(event)]
+        ways.sort(key=lambda way: way[0].source.archive[way[1]].length)
+        if not ways:
+            rows.append([escape(event), "0", "", "", "", ""])
+            continue
+        run, number = ways[0]
+        archive = run.source.archive
+        entry = archive[number]
+        found = min(each.source.archive.values("found_at_game_frame")[one] for each, one in ways)
+        rows.append(
+            [
+                escape(event),
+                f"{len(ways):,}",
+                f"{entry.length:,}",
+                f"{found:,}",
+                entry.end.name.lower() if entry.end else "goes on",
+                f"entry {number} of {escape(run.name)}",
+            ]
+        )
+        if len(figures) < count:
+            progress(f"rendering the shortest way to the event {event}: {entry.length:,} training frames")
+            where = "before its last action" if entry.end.is_fatal else "where it happens"
+            caption = f"event {escape(event)}, {where}: {entry.length:,} training frames"
+            figures.append(_video(run, number, archive.playable(number), caption))
+    heads = ["event", "ways", "shortest", "first found at", "its episode", "shortest way"]
+    note = (
+        '<p class="note">There is one way for each cell in which the event happened: the shortest that was '
+        "found, in training frames. The time of the first discovery is in game frames.</p>"
+    )
+    videos = f'<div class="videos">{"".join(figures)}</div>' if figures else ""
+    return f"{table(heads, rows, numbers=range(1, 4))}{note}{videos}"
 
 
 def verification_section(runs: Sequence[ReportedRun]) -> str:

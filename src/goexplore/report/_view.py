@@ -99,7 +99,8 @@ class ArchiveView:
         areas = self.cell_env.cells.areas([self.archive.cell(entry) for entry in range(len(self.archive))])
         corners = [()] * len(self.archive) if areas is None else areas.tolist()
         for entry, (location, corner) in enumerate(zip(self.locations, corners, strict=True)):
-            together.setdefault(Spot(location, *corner), []).append(entry)
+            if not self.archive.is_event(entry):
+                together.setdefault(Spot(location, *corner), []).append(entry)
         return together
 
     def spot_values(self, colouring: Colouring) -> dict[Spot, float]:
@@ -111,12 +112,12 @@ class ArchiveView:
         """Return the most colourful picture of a few of these entries, or None where there is none.
 
         A restored emulator has no picture until it has played on: one training frame, with the joystick let
-        go. Where that leads elsewhere, there is no picture of that entry; nor is there of an episode's end.
+        go. Where that leads elsewhere, there is no picture of that entry; nor is there of an end or an event.
         """
         pictures: list[NDArray[np.uint8]] = []
         env = self.cell_env.env
         for entry in entries:
-            if self.archive.has_ended(entry):
+            if not self.archive.is_explorable(entry):
                 continue
             self.cell_env.restore(self.archive[entry].snapshot)
             if env.stale_after_restore and not self._is_still_at(self.locations[entry]):

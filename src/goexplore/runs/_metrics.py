@@ -26,6 +26,8 @@ class SearchMetrics:
     cells: int = 1
     ends: int = 0
     """Cells in which an episode ended."""
+    events: dict[str, int] = field(default_factory=dict)
+    """Cells in which each event happened, of events that were found."""
     rooms: int = 0
     """On all levels together."""
     level: int = -1
@@ -51,6 +53,7 @@ class SearchMetrics:
             wall_seconds=round(status.seconds, 3),
             cells=status.cells,
             ends=status.ends,
+            events=dict(status.events),
             rooms=status.rooms,
             level=status.level,
             max_score=status.best_score,
@@ -61,11 +64,12 @@ class SearchMetrics:
 
     def scalars(self) -> dict[str, float]:
         """Return what TensorBoard shows."""
-        return {
+        values = {
             name: value
             for name, value in dataclasses.asdict(self).items()
-            if name not in ("batches", "has_result")
+            if name not in ("batches", "has_result", "events")
         }
+        return values | {f"events/{name}": ways for name, ways in self.events.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

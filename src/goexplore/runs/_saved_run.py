@@ -64,7 +64,7 @@ class SavedRun:
         )
 
     def ranked(self) -> list[int]:
-        """Return all entries but the initial state, the ones to show first.
+        """Return all entries but the initial state and those of events, the ones to show first.
 
         The highest score, then the shortest, results first; where there is no result, what was found last,
         the longest first.
@@ -76,4 +76,9 @@ class SavedRun:
             order = np.lexsort((length, -score, ~is_result))
         else:
             order = np.lexsort((-length, -self.archive.values("found_at_game_frame").astype(np.int64)))
-        return [entry for entry in order.tolist() if length[entry] > 0]
+        return [entry for entry in order.tolist() if length[entry] > 0 and not self.archive.is_event(entry)]
+
+    def ways_to(self, event: str) -> list[int]:
+        """Return the entries of an event, the shortest way first, then the one that was found first."""
+        entries = self.archive.events.get(event, [])
+        return sorted(entries, key=lambda entry: (self.archive[entry].length, entry))

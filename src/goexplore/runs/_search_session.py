@@ -117,6 +117,7 @@ def run_search(
         run = SearchDirectory.open(Path(run_dir))
         run.require(problem, seed, engine)
         engine = run.engine()
+    problem.require_functions()
     problem, reason = problem.with_engine(engine)
     cell_env = problem.make_cell_env()
     initial_digest = cell_env.initial_digest()  # finds settings that do not fit before anything is written
@@ -212,6 +213,7 @@ class _SearchSession(Session):
         self._search, self._directory, self._limits, self._reporter = search, run, limits, reporter
         self._reported_crashes = self._reported_stops = 0
         self._advice = Advice(search)
+        self._reported_events = set(search.archive.events)
         self._shown = self.began
         self._metrics_of_every_batch = metrics_of_every_batch
         self._recorded_game_frames = max((line.game_frames for line in run.metrics()[-1:]), default=0)
@@ -256,6 +258,7 @@ class _SearchSession(Session):
 
     def _after_batch(self, cells: CellRepresentation) -> None:
         self._show()
+        self._report_events()
         self._report_crashes()
         self._report_stops(often=2)
         for line in self._advice.after_batch(self._search):
@@ -266,13 +269,24 @@ class _SearchSession(Session):
         if self.checkpoint_is_due:
             self._save(cells)
 
+    def _report_events(self) -> None:
+        """Say which events were found for the first time, and how soon they can be seen."""
+        archive = self._search.archive
+        for event in sorted(archive.events.keys() - self._reported_events):
+            self._reported_events.add(event)
+            shortest = min(archive[entry].length for entry in archive.events[event])
+            self._reporter.log(
+                f"event {event}: first way found, {shortest:,} training frames, at "
+                f"{self._search.status.game_frames:,} game frames"
+            )
+
     def _report_crashes(self) -> None:
         executor = self._search.executor
         if isinstance(executor, ProcessExecutor) and executor.crashed_tasks > self._reported_crashes:
             self._reported_crashes = executor.crashed_tasks
             self._reporter.log(
                 f"warning: {self._reported_crashes} explorations crashed or hung in every worker that ran "
-                "them and were given up: they count as having found nothing"
+                "them, with no action to blame, and were given up: they count as having found nothing"
             )
 
     def _report_stops(self, *, often: float) -> None:

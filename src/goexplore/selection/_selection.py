@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import Archive, Update
-from goexplore.cells import CellKey, End
+from goexplore.cells import CellKey
 from goexplore.random import SplitMix64
 from goexplore.selection._subscores import Subscore
 from goexplore.selection._sum_tree import SumTree
@@ -24,7 +24,7 @@ class Selection(Protocol):
         ...
 
     def choose(self, count: int, random: SplitMix64) -> Sequence[int]:
-        """Return `count` entries, with replacement; never one that has ended."""
+        """Return `count` entries, with replacement; never one that nothing is explored from."""
         ...
 
 
@@ -36,7 +36,7 @@ class UniformSelection:
 
     def refresh(self, archive: Archive, update: Update) -> None:
         """Take note of new entries that can be explored from."""
-        self._entries.extend(entry for entry in update.added if not archive.has_ended(entry))
+        self._entries.extend(entry for entry in update.added if archive.is_explorable(entry))
 
     def choose(self, count: int, random: SplitMix64) -> Sequence[int]:
         """Return entries uniformly at random."""
@@ -91,7 +91,7 @@ class WeightedSelection:
         weights = np.full(len(entries), self._constant, np.float64)
         for subscore in self._subscores:
             weights += subscore.values(archive, entries)
-        weights[archive.values("end", entries) != End.NONE] = 0.0  # nothing is explored from there
+        weights[~archive.explorable(entries)] = 0.0  # nothing is explored from there
         levels = np.frombuffer(self._level_of, np.int32)[entries]
         leaves = np.frombuffer(self._leaf_of, np.int32)[entries].astype(np.int64)
         for level in np.unique(levels).tolist():

@@ -75,7 +75,7 @@ class NeighbourScore:
 
     def added(self, archive: Archive, entry: int) -> Iterable[int]:
         """Count the new cell with its neighbours and them with it."""
-        if archive.has_ended(entry):  # an end is nobody's neighbour; the cell may have another entry that is
+        if not archive.is_explorable(entry):  # nobody's neighbour; the cell may have another entry that is
             self._present.append(0)
             return ()
         found = [archive.score_index.find(cell) for cell in self._neighbours(archive.cell(entry))]
@@ -110,7 +110,7 @@ class RankScore:
     def added(self, archive: Archive, entry: int) -> Iterable[int]:
         """Return the entries at the new cell's spot if it ranks higher than all of them."""
         cell = archive.cell(entry)
-        rank = 0 if archive.has_ended(entry) else self._rank(cell)  # nothing is explored from an end
+        rank = self._rank(cell) if archive.is_explorable(entry) else 0  # nothing is explored from the others
         spot = self._spots.setdefault(self._spot(cell), len(self._highest))
         if spot == len(self._highest):
             self._highest.append(rank)

@@ -77,7 +77,7 @@ def test_an_observation_space_that_lies_is_named():
 
 
 def test_a_cell_that_counts_steps_is_named():
-    problem = Problem(env=Gymnasium(factory=worlds.Walk), cells=lambda obs, info: info["steps"])
+    problem = Problem(env=Gymnasium(factory=worlds.Endless), cells=lambda obs, info: info["steps"])
     assert any("is there a time or a counter in the cell?" in note for note in require_env(problem).notes)
 
 

@@ -38,6 +38,14 @@ class Walk(gymnasium.Env):
         return picture
 
 
+class Endless(Walk):
+    """Its episodes do not end."""
+
+    def step(self, action):
+        observation, _, _, _, info = super().step(action)
+        return observation, 0.0, False, False, info
+
+
 class Saves(Walk):
     """Gives and takes its state."""
 
