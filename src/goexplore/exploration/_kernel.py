@@ -112,7 +112,7 @@ class PythonKernel:
         candidates: dict[tuple[CellKey, str], Candidate] = {}
         happened: list[_Happening] = []
         taken: list[int] = []
-        played, end, here = 0, End.NONE, start.cell
+        played, end, here, location = 0, End.NONE, start.cell, NOWHERE
         fatal_frame = 0 if task.fatal is None else task.fatal.training_frame
         source = self._actions.actions(cell_env, SplitMix64(task.random_state), self._limit)
         for action in source if self.before_step is None else _reported(source, self.before_step):
@@ -123,16 +123,14 @@ class PythonKernel:
                 event = CRASH if end is End.CRASHED else HANG
                 happened.append(_Happening(event, here, score, length + 1, location, end))
                 break
-            location = cell_env.location() if raised else NOWHERE
+            if raised:
+                location = cell_env.location()  # while it can be asked
             try:
                 reward, cell, end = cell_env.step(action)
             except raised as error:
                 end = End.RAISED
                 taken.append(action)
-                happened += [
-                    _Happening(event, here, score, length + 1, location, end)
-                    for event in events.raised_by(error)
-                ]
+                happened += _happenings(events.raised_by(error), here, score, length + 1, location, end)
                 break
             if cell is None and not watching:
                 break  # the action that lost the episode has no destination cell
@@ -167,13 +165,12 @@ class PythonKernel:
                         end=end,
                     )
             if watching:
-                happened += [
-                    _Happening(event, here, score, length, cell_env.location(), end)
-                    for event in events.happening(cell_env.env)
-                ]
+                now = events.happening(cell_env.env)
+                if now:
+                    happened += _happenings(now, here, score, length, cell_env.location(), end)
             if end or cell is None:
                 break  # nothing follows
-        ways = self._ways_to_events(happened, start, score_index)
+        ways = self._ways_to_events(happened, start, score_index) if happened else ()
         return ExplorationResult(
             actions=pack_actions(taken, self._action_bytes),
             training_frames=played,
@@ -214,6 +211,12 @@ class PythonKernel:
     def close(self) -> None:
         """Close the environment."""
         self._cell_env.close()
+
+
+def _happenings(
+    events: Sequence[str], cell: CellKey, score: float, length: int, location: Location, end: End
+) -> list[_Happening]:
+    return [_Happening(event, cell, score, length, location, end) for event in events]
 
 
 def _reported(actions: Iterator[int], report: Callable[[int], None]) -> Iterator[int]:
