@@ -294,7 +294,7 @@ class Archive:
 
     def _improve(self, number: int, candidate: Candidate, branch: Branch) -> None:
         column = self._columns
-        rank = self._result_rank(number)
+        rank = self._result_rank(number) if number == self.best else None
         self.score_index.improve(number, candidate.score_length)
         self._bytes.discard(column["snapshot"][number])
         column["snapshot"][number] = self._bytes.put(candidate.snapshot)
@@ -307,7 +307,7 @@ class Archive:
         column["times_chosen_since_new"][number] = 0
         if self._reset_seen:
             column["times_seen"][number] = 0
-        if number == self.best and self._result_rank(number) < rank:
+        if rank is not None and self._result_rank(number) < rank:
             self._find_best()
         self._record(number, candidate.location)
 
@@ -335,7 +335,7 @@ class Archive:
     def _result_rank(self, number: int) -> tuple[bool, float, int, int]:
         """Return what decides which entry is the best, the highest: always the score, never an objective."""
         score, length, _ = self.score_index.score_length(number)
-        return self.is_result(number), score, -length, -number
+        return score > 0 or (score < 0 and self.has_ended(number)), score, -length, -number
 
     def is_result(self, number: int) -> bool:
         """Whether an entry has won something, or ended an episode in which steps cost something.
@@ -343,7 +343,4 @@ class Archive:
         An end without any reward is as likely a death as a goal: it is kept, and counts for nothing. So does
         an event.
         """
-        if self.is_event(number):
-            return False
-        score = self.score_index.score_length(number).score
-        return score > 0 or (score < 0 and self.has_ended(number))
+        return not self.is_event(number) and self._result_rank(number)[0]

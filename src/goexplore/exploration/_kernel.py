@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from math import nan
 from typing import NamedTuple, Protocol
 
@@ -114,68 +115,69 @@ class PythonKernel:
         candidates: dict[tuple[CellKey, str], Candidate] = {}
         happened: list[_Happening] = []
         taken: list[int] = []
-        played, end, here = 0, End.NONE, start.cell
-        fatal_frame = 0 if task.fatal is None else task.fatal.training_frame
+        played, end, here, location = 0, End.NONE, start.cell, NOWHERE
         source = self._actions.actions(cell_env, SplitMix64(task.random_state), self._limit)
-        for action in source if self.before_step is None else _reported(source, self.before_step):
+        if self.before_step is not None:
+            source = _reported(source, self.before_step)
+        for action in source if task.fatal is None else islice(source, task.fatal.training_frame - 1):
             played += 1
-            if played == fatal_frame:
-                end, location = task.fatal.end, cell_env.location()  # type: ignore[union-attr]
-                taken.append(action)
-                event = CRASH if end is End.CRASHED else HANG
-                happened.append(_Happening(event, here, score, length + 1, location, end))
-                break
-            location = cell_env.location() if raised else NOWHERE
+            if raised:
+                location = cell_env.location()  # while it can be asked
             try:
                 reward, cell, end = cell_env.step(action)
             except raised as error:
                 end = End.RAISED
                 taken.append(action)
-                happened += [
-                    _Happening(event, here, score, length + 1, location, end)
-                    for event in events.raised_by(error)
-                ]
+                happened += _happenings(events.raised_by(error), here, score, length + 1, location, end)
                 break
-            if cell is None and not watching:
-                break  # the action that lost the episode has no destination cell
+            if cell is None:  # the action that lost the episode has no destination cell
+                now = events.happening(cell_env.env) if watching else ()
+                if now:
+                    taken.append(action)
+                    location = cell_env.location()
+                    happened += _happenings(now, here, score + reward, length + 1, location, end)
+                break
             taken.append(action)
             score += reward
             length += 1
-            if cell is not None:
-                here = cell
-                key = (cell, END if end else "")
-                if key not in best:
-                    numbers[key] = number = score_index.find(cell, key[1])
-                    known = sent.get(key) or (
-                        score_index.score_length(number) if number != UNKNOWN else NEVER
-                    )
-                    best[key] = known
-                else:
-                    known = best[key]
-                if has_objective:
-                    objective = cell_env.objective()
-                    better = ScoreLength(score, length, objective).beats(known)
-                else:
-                    better = score > known.score or (score == known.score and length < known.length)
-                if better:
-                    best[key] = sent[key] = score_length = ScoreLength(score, length, objective)
-                    candidates[key] = Candidate(
-                        number=numbers[key],
-                        cell=cell,
-                        offset=len(taken),
-                        score_length=score_length,
-                        snapshot=b"" if end else cell_env.snapshot(),
-                        location=cell_env.location(),
-                        end=end,
-                    )
+            here = cell
+            key = (cell, END if end else "")
+            if key not in best:
+                numbers[key] = number = score_index.find(cell, key[1])
+                known = sent.get(key) or (score_index.score_length(number) if number != UNKNOWN else NEVER)
+                best[key] = known
+            else:
+                known = best[key]
+            if has_objective:
+                objective = cell_env.objective()
+                better = ScoreLength(score, length, objective).beats(known)
+            else:
+                better = score > known.score or (score == known.score and length < known.length)
+            if better:
+                best[key] = sent[key] = score_length = ScoreLength(score, length, objective)
+                candidates[key] = Candidate(
+                    number=numbers[key],
+                    cell=cell,
+                    offset=len(taken),
+                    score_length=score_length,
+                    snapshot=b"" if end else cell_env.snapshot(),
+                    location=cell_env.location(),
+                    end=end,
+                )
             if watching:
-                happened += [
-                    _Happening(event, here, score, length, cell_env.location(), end)
-                    for event in events.happening(cell_env.env)
-                ]
-            if end or cell is None:
+                now = events.happening(cell_env.env)
+                if now:
+                    happened += _happenings(now, here, score, length, cell_env.location(), end)
+            if end:
                 break  # nothing follows
-        ways = self._ways_to_events(happened, start, score_index)
+        else:
+            if task.fatal is not None:
+                played += 1
+                taken.append(next(source))  # not to be played
+                event = CRASH if task.fatal.end is End.CRASHED else HANG
+                location = cell_env.location()
+                happened.append(_Happening(event, here, score, length + 1, location, task.fatal.end))
+        ways = self._ways_to_events(happened, start, score_index) if happened else ()
         return ExplorationResult(
             actions=pack_actions(taken, self._action_bytes),
             training_frames=played,
@@ -218,6 +220,12 @@ class PythonKernel:
     def close(self) -> None:
         """Close the environment."""
         self._cell_env.close()
+
+
+def _happenings(
+    events: Sequence[str], cell: CellKey, score: float, length: int, location: Location, end: End
+) -> list[_Happening]:
+    return [_Happening(event, cell, score, length, location, end) for event in events]
 
 
 def _reported(actions: Iterator[int], report: Callable[[int], None]) -> Iterator[int]:
