@@ -499,12 +499,14 @@ static PyObject *explorer_new(PyTypeObject *type, PyObject *arguments, PyObject 
         return NULL;
     ExplorerObject *self = NULL;
     int kind = strcmp(cells, "downscaled") == 0  ? CELLS_DOWNSCALED
+               : strcmp(cells, "dynamic") == 0   ? CELLS_DYNAMIC
                : strcmp(cells, "montezuma") == 0 ? CELLS_MONTEZUMA
                : strcmp(cells, "pitfall") == 0   ? CELLS_PITFALL
                                                  : -1;
-    bool fits = kind == CELLS_DOWNSCALED ? cell_width >= 1 && cell_width <= SCREEN_WIDTH && cell_height >= 1 &&
-                                               cell_height <= SCREEN_HEIGHT && levels >= 1 && levels <= 255
-                                         : cell_width >= 2 && cell_height >= 1;
+    bool fits = kind >= 0 && are_downscaled((CellsKind)kind)
+                    ? cell_width >= 1 && cell_width <= SCREEN_WIDTH && cell_height >= 1 &&
+                          cell_height <= SCREEN_HEIGHT && levels >= 1 && levels <= 255
+                    : cell_width >= 2 && cell_height >= 1;
     for (Py_ssize_t at = 0; at < actions.len; at++)
         fits = fits && ((const uint8_t *)actions.buf)[at] < ACTIONS;
     if (kind < 0 || !fits || grey.len != 512 || actions.len < 1 || actions.len > ACTIONS || frame_skip < 1 ||
@@ -576,8 +578,8 @@ static PyObject *build_result(const Explorer *explorer)
             "iy#idiy#ii", explorer->visits[candidate->visit].number,
             (const char *)explorer->keys + (size_t)candidate->visit * explorer->max_key,
             (Py_ssize_t)explorer->key_sizes[candidate->visit], candidate->offset, candidate->score_length.score,
-            candidate->score_length.length, (const char *)explorer->snapshots + index * explorer->snapshot_size,
-            (Py_ssize_t)explorer->snapshot_size, (int)candidate->level, (int)candidate->room);
+            candidate->score_length.length, (const char *)explorer->snapshots + index * explorer->max_snapshot,
+            (Py_ssize_t)candidate->snapshot_size, (int)candidate->level, (int)candidate->room);
         if (each == NULL)
             goto failed;
         PyTuple_SET_ITEM(candidates, (Py_ssize_t)index, each);

@@ -7,6 +7,7 @@ a demonstration, and nothing is explored from it.
 from goexplore.archive._archive import VALUES, Archive, Update
 from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
 from goexplore.archive._query import select
+from goexplore.archive._recell import recell
 from goexplore.archive._replays import Claim, Replay, plan_replays
 from goexplore.archive._score_index import NEVER, UNKNOWN, Changes, ScoreIndex, ScoreLength
 from goexplore.archive._segments import (
@@ -45,6 +46,7 @@ __all__ = [
     "pack_actions",
     "plan_replays",
     "read_archive",
+    "recell",
     "select",
     "unpack_actions",
     "write_archive",

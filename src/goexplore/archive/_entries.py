@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     branch: Branch
     """The end of the trajectory in the tree of segments."""
     snapshot: bytes
-    """Empty where the episode ended: nothing is explored from there."""
+    """Where the episode ended: nothing, or only what dynamic cells track, for nothing is explored there."""
     end: End = End.NONE
     """How the episode ended here, if it did."""
 

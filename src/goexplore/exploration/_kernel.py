@@ -99,7 +99,7 @@ class PythonKernel:
                     cell=cell,
                     offset=len(taken),
                     score_length=score_length,
-                    snapshot=b"" if end else cell_env.snapshot(),
+                    snapshot=cell_env.end_snapshot() if end else cell_env.snapshot(),
                     location=cell_env.location(),
                     end=end,
                 )

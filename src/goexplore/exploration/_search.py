@@ -19,6 +19,7 @@ from goexplore.cells import CellEnvironment, End
 from goexplore.errors import EnvironmentContractError, require_at_least
 from goexplore.exploration._executor import Executor
 from goexplore.exploration._kernel import Task
+from goexplore.exploration._revision import CellReviser
 from goexplore.random import SplitMix64, stream_state
 from goexplore.selection import Selection
 
@@ -71,12 +72,14 @@ class Search:
         executor: Executor,
         archive: Archive | None = None,
         status: Status | None = None,
+        reviser: CellReviser | None = None,
         batch_size: int = 100,
         seed: int = 0,
     ) -> None:
         """`cell_env` gives the initial state; the executor's kernels have environments of their own.
 
-        Give the `archive` and `status` of an earlier search to go on with it.
+        Give the `archive` and `status` of an earlier search to go on with it. A `reviser` revises dynamic
+        cells on the way; it has the same `cell_env`.
         """
         require_at_least("batch_size", batch_size, 1)
         require_at_least("seed", seed, 0)
@@ -85,6 +88,7 @@ class Search:
         self.archive = archive
         self.selection = selection
         self.executor = executor
+        self.reviser = reviser
         self.exploring = False
         """Whether explorations are running: the only time when an exception leaves the archive whole."""
         self.failed_while_exploring = False
@@ -102,12 +106,16 @@ class Search:
         if len(self.archive) == 0:
             cell = cell_env.reset()
             self.archive.add_root(cell, cell_env.snapshot(), cell_env.location())
+        self._begin()
+        self.status = self._complete(status or Status())
+
+    def _begin(self) -> None:
+        """Let the others take in an archive that they have seen nothing of."""
         self._ends = int((self.archive.values("end") != End.NONE).sum())
         for start in range(0, len(self.archive), _REFRESH_SIZE):
             added = range(start, min(start + _REFRESH_SIZE, len(self.archive)))
             self.selection.refresh(self.archive, Update(added=added, touched=set(added)))
         self.executor.start(self.archive.score_index)
-        self.status = self._complete(status or Status())
 
     def run(
         self, until: StopRule, *callbacks: Callback, tick: Callable[[Search], None] = lambda search: None
@@ -120,12 +128,33 @@ class Search:
         """
         self._clock = monotonic()
         while not until(self.status):
+            if self.reviser is not None and self.reviser.is_due(self.status.game_frames):
+                self._revise(self.reviser)
+                continue
             batch = self._select()
             results = self._return_and_explore(batch, tick)
             update = self._update(batch, results)
             for callback in callbacks:
                 callback(self, update)
         return self.status
+
+    def _revise(self, reviser: CellReviser) -> None:
+        """Look for better cells, and go on with an archive of them if there are any.
+
+        It depends on the archive and on how many batches there were, so a search that is resumed before it
+        does the same again.
+        """
+        stream = stream_state(self._seed, self.status.batches, 0, len(reviser.revisions))
+        try:
+            revised = reviser.revise(self.archive, self.selection, self.status.game_frames, stream)
+        except Exception:
+            self.failed_while_exploring = True
+            raise
+        if revised.cells_changed:
+            self.archive, self.selection = revised.archive, reviser.make_selection()
+            reviser.restart(self.executor)
+            self._begin()
+        self._advance(explored=revised.training_frames, returned=revised.returned, batches=0)
 
     def _select(self) -> list[Entry]:
         """Choose a batch of cells, with replacement (section 2.1.2)."""
@@ -164,9 +193,9 @@ class Search:
     def _update(self, batch: list[Entry], results: list[ExplorationResult]) -> Update:
         """Add new cells and better trajectories to the archive (section 2.1.5), then update the others."""
         known = len(self.archive)
-        explored = sum(found.training_frames for found in results) * self._frame_skip
-        returned = sum(entry.score_length.length for entry in batch) * self._frame_skip
-        game_frames = self.status.game_frames + explored
+        explored = sum(found.training_frames for found in results)
+        returned = sum(entry.score_length.length for entry in batch)
+        game_frames = self.status.game_frames + explored * self._frame_skip
         update = self.archive.update(batch, results, game_frame=game_frames)
         self._ends += sum(map(self.archive.has_ended, update.added))
         for found in results:
@@ -174,17 +203,23 @@ class Search:
                 self.stops, self.last_stop = self.stops + 1, found.stopped
         self.selection.refresh(self.archive, update)
         self.executor.sync(self.archive.score_index.since(known, update.improved))
+        self._advance(explored=explored, returned=returned, batches=1)
+        return update
+
+    def _advance(self, *, explored: int, returned: int, batches: int) -> None:
+        """Count training frames: those explored, and those of the trajectories that were returned by."""
         before, self._clock = self._clock, monotonic()
         self.unfinished_game_frames = 0
+        status = self.status
         self.status = self._complete(
             Status(
-                batches=self.status.batches + 1,
-                game_frames=game_frames,
-                game_frames_with_replay=self.status.game_frames_with_replay + returned + explored,
-                seconds=self.status.seconds + self._clock - before,
+                batches=status.batches + batches,
+                game_frames=status.game_frames + explored * self._frame_skip,
+                game_frames_with_replay=status.game_frames_with_replay
+                + (returned + explored) * self._frame_skip,
+                seconds=status.seconds + self._clock - before,
             )
         )
-        return update
 
     def _complete(self, counted: Status) -> Status:
         """Complete the counters with what the archive shows."""

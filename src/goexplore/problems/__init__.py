@@ -13,20 +13,25 @@ from goexplore.problems._registry import (
     register,
 )
 from goexplore.problems._specs import (
+    NAMED_CELLS,
     CellsSpec,
     DefaultCells,
     DownscaledConfig,
+    DynamicConfig,
     EngineBinding,
     EnvironmentSpec,
     FactorySpec,
     FunctionCellsSpec,
+    cells_named,
     path_of,
 )
 
 __all__ = [
+    "NAMED_CELLS",
     "CellsSpec",
     "DefaultCells",
     "DownscaledConfig",
+    "DynamicConfig",
     "EngineBinding",
     "EnvironmentSpec",
     "FactorySpec",
@@ -34,6 +39,7 @@ __all__ = [
     "FunctionCellsSpec",
     "Problem",
     "as_problem",
+    "cells_named",
     "differences",
     "environment_from_file",
     "family",

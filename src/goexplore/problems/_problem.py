@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from goexplore.cells import CellEnvironment
+from goexplore.cells import PAPER_DOWNSCALING, CellEnvironment, Downscaling, DynamicCells
 from goexplore.engines import EngineWish
 from goexplore.envs import Environment
 from goexplore.errors import ConfigError, ProblemError
 from goexplore.exploration import (
+    CellReviser,
     Executor,
     ExplorationConfig,
     Kernel,
+    KernelFactory,
     ProcessExecutor,
     PythonKernel,
     RandomRepeat,
+    Revision,
     SerialExecutor,
     StartMethod,
     ThreadExecutor,
@@ -29,6 +32,8 @@ from goexplore.problems._specs import (
     EnvironmentSpec,
     FactorySpec,
     FunctionCellsSpec,
+    cells_from_settings,
+    cells_named,
     path_of,
 )
 from goexplore.selection import Selection, SelectionConfig
@@ -53,7 +58,7 @@ class Problem:
         self,
         *,
         env: EnvironmentSpec | Callable[[], Environment],
-        cells: CellsSpec | Callable[..., Any] | None = None,
+        cells: CellsSpec | Callable[..., Any] | str | None = None,
         selection: SelectionConfig | None = None,
         exploration: ExplorationConfig | None = None,
         name: str = "",
@@ -62,8 +67,9 @@ class Problem:
 
         Args:
             env: An environment's class, a function without arguments that makes one, or settings.
-            cells: A function of the observation, a class of cell representations, or settings. Without it,
-                cells are downscaled images, or the observation itself where it is made of whole numbers.
+            cells: A function of the observation, a class of cell representations, "dynamic" or "downscaled"
+                (for images), or settings. Without it, cells are dynamic for images, or the observation itself
+                where it is made of whole numbers.
             selection: How cells are chosen.
             exploration: How cells are explored from.
             name: By default that of the environment.
@@ -72,6 +78,8 @@ class Problem:
         spec = env if isinstance(env, EnvironmentSpec) else FactorySpec(env)
         if cells is None:
             cells = DefaultCells()
+        elif isinstance(cells, str):
+            cells = cells_named(cells)
         values = {
             "env": spec,
             "cells": cells if isinstance(cells, CellsSpec) else FunctionCellsSpec(cells),
@@ -98,7 +106,7 @@ class Problem:
             return dataclasses.replace(
                 self,
                 env=self.env.with_settings(settings["env"]),
-                cells=self.cells.with_settings(settings["cells"]),
+                cells=cells_from_settings(settings["cells"], self.cells),
                 selection=SelectionConfig(**settings["selection"]),
                 exploration=ExplorationConfig(**settings["exploration"]),
                 name=settings["name"],
@@ -123,6 +131,11 @@ class Problem:
         """Return this problem on the engine that verification replays on."""
         return dataclasses.replace(self, env=self.env.reference())
 
+    def after_revisions(self, revisions: Sequence[Revision]) -> Problem:
+        """Return this problem with the cells that a search has after these revisions."""
+        now = revisions[-1].downscaling if revisions else PAPER_DOWNSCALING
+        return dataclasses.replace(self, cells=self.cells.revised(now))
+
     def make_cell_env(self) -> CellEnvironment:
         """Return a fresh environment with cells."""
         env = self.env()
@@ -131,6 +144,29 @@ class Problem:
     def make_selection(self, cell_env: CellEnvironment) -> Selection:
         """Return a fresh selection."""
         return self.selection.build(cell_env.cells)
+
+    def make_reviser(self, cell_env: CellEnvironment) -> CellReviser | None:
+        """Return what revises the cells on the way, where they are dynamic; `cell_env` is the search's own."""
+        plan = self.cells.revision_plan(self.exploration)
+        if plan is None or not isinstance(cell_env.cells, DynamicCells):
+            return None
+
+        def make_kernels(downscaling: Downscaling) -> KernelFactory:
+            return dataclasses.replace(self, cells=self.cells.revised(downscaling)).kernel_factory()
+
+        return CellReviser(
+            cell_env=cell_env,
+            cells=cell_env.cells,
+            actions=RandomRepeat(self.exploration.repeat_probability),
+            plan=plan,
+            make_selection=partial(self.make_selection, cell_env),
+            make_kernels=make_kernels,
+        )
+
+    def kernel_factory(self) -> KernelFactory:
+        """Return what makes kernels: native ones where there are any."""
+        native = self.env.make_kernel(self.cells, self.exploration)
+        return partial(Problem.make_python_kernel, self) if native is None else native
 
     def make_python_kernel(self) -> Kernel:
         """Return the reference kernel, with an environment of its own."""
@@ -157,7 +193,7 @@ class Problem:
         native = self.env.make_kernel(self.cells, self.exploration)
         if native is not None:
             return SerialExecutor(native) if workers is None else ThreadExecutor(native, workers=workers)
-        make = partial(Problem.make_python_kernel, self)
+        make = self.kernel_factory()
         if workers is None:
             return SerialExecutor(make)
         return ProcessExecutor(

@@ -6,18 +6,27 @@ in config.json. A user's own class or function is wrapped, and written down as t
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import difflib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from goexplore.cells import CellRepresentation, DownscaledCells, FunctionCells
+from goexplore.cells import (
+    PAPER_DOWNSCALING,
+    CellRepresentation,
+    DownscaledCells,
+    Downscaling,
+    DynamicCells,
+    FunctionCells,
+)
 from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Environment
 from goexplore.errors import (
@@ -26,8 +35,9 @@ from goexplore.errors import (
     ProblemError,
     require_at_least,
     require_between,
+    require_whole,
 )
-from goexplore.exploration import ExplorationConfig, KernelFactory
+from goexplore.exploration import ExplorationConfig, KernelFactory, RevisionPlan
 
 Spec = TypeVar("Spec", bound="_Spec")
 
@@ -141,6 +151,14 @@ class CellsSpec(_Spec, ABC):
         """Return these cells in the native kernel's terms, or None where it does not know them."""
         return None
 
+    def revised(self, downscaling: Downscaling) -> CellsSpec:
+        """Return these cells with the parameters that a search found: only dynamic cells have such."""
+        return self
+
+    def revision_plan(self, exploration: ExplorationConfig) -> RevisionPlan | None:
+        """Return when and how a search revises these cells, if they are dynamic."""
+        return None
+
 
 @dataclass(frozen=True, kw_only=True)
 class DownscaledConfig(CellsSpec):
@@ -171,6 +189,92 @@ class DownscaledConfig(CellsSpec):
             "cell_height": self.height,
             "levels": self.levels,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicConfig(CellsSpec):
+    """Cells without domain knowledge: the downscaled frame, its resolution found on the way (follow-up, 2021)."""
+
+    kind = "dynamic"
+    bound: ClassVar[Downscaling] = PAPER_DOWNSCALING
+    """The parameters of now, which `revised` sets: no setting, for the search finds them."""
+    target_share: float = 0.125
+    """How many cells the sampled frames should fall into, as a share of their number (the follow-up's value)."""
+    sample_explorations: int = 50
+    """Explorations whose frames are looked at for a revision; their game frames count like all others."""
+    draws: int = 500
+    """Parameters that a revision tries."""
+    first_revision: int = 1_000_000
+    """Game frames at which the cells that were found at the beginning are revised for the first time; then at
+    twice as many, four times as many, and so on."""
+
+    def __post_init__(self) -> None:
+        require_between("target_share", self.target_share, 0.001, 1)
+        require_whole("sample_explorations", self.sample_explorations, 1)
+        require_whole("draws", self.draws, 0)
+        require_whole("first_revision", self.first_revision, 1)
+
+    def __call__(self, env: Environment) -> DynamicCells:
+        """Return dynamic cells, with the environment's palette."""
+        return DynamicCells(downscaling=self.bound, palette=env.palette)
+
+    def native_settings(self) -> dict[str, Any]:
+        """Return the native kernel's terms."""
+        width, height, levels = self.bound
+        return {"cells": self.kind, "cell_width": width, "cell_height": height, "levels": levels}
+
+    def revised(self, downscaling: Downscaling) -> DynamicConfig:
+        """Return the same cells with other parameters."""
+        return _bind(self, downscaling)
+
+    def revision_plan(self, exploration: ExplorationConfig) -> RevisionPlan:
+        """Return when and how a search revises these cells."""
+        return RevisionPlan(
+            first=self.first_revision,
+            explorations=self.sample_explorations,
+            training_frames=exploration.training_frames,
+            frame_interval=_FRAME_INTERVAL,
+            target_share=self.target_share,
+            draws=self.draws,
+        )
+
+
+_FRAME_INTERVAL = 5
+"""Training frames between two sampled ones: neighbouring frames are too much alike to tell much."""
+
+Bound = TypeVar("Bound", bound="DynamicConfig | DefaultCells")
+
+
+def _bind(spec: Bound, downscaling: Downscaling) -> Bound:
+    bound = copy.copy(spec)
+    object.__setattr__(bound, "bound", Downscaling(*downscaling))
+    return bound
+
+
+NAMED_CELLS: dict[str, DownscaledConfig | DynamicConfig] = {
+    each.kind: each for each in (DownscaledConfig(), DynamicConfig())
+}
+"""Cells that any problem with images can have, by the names that `explore` and the command line take."""
+
+
+def cells_named(name: str) -> CellsSpec:
+    """Return the cells with a name."""
+    if name not in NAMED_CELLS:
+        near = difflib.get_close_matches(name, NAMED_CELLS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ConfigError(
+            f"expected cells named {' or '.join(NAMED_CELLS)}, a cell function, or a class of cell "
+            f"representations, got {name!r}.{hint}"
+        )
+    return NAMED_CELLS[name]
+
+
+def cells_from_settings(settings: dict[str, Any], own: CellsSpec) -> CellsSpec:
+    """Return the cells that a file's settings are of: a problem's own, or named ones in their place."""
+    for spec in (own, *NAMED_CELLS.values()):
+        if spec.settings().keys() == settings.keys():
+            return spec.with_settings(settings)
+    return own.with_settings(settings)
 
 
 def path_of(thing: Any) -> str:
@@ -301,9 +405,11 @@ _SMALL_ARRAY = 512
 
 @dataclass(frozen=True)
 class DefaultCells(CellsSpec):
-    """Cells for a problem that names none: downscaled images, else the observation itself."""
+    """Cells for a problem that names none: dynamic for images, else the observation itself."""
 
     kind = "default"
+    bound: ClassVar[Downscaling] = PAPER_DOWNSCALING
+    """The parameters of now, for images: see `DynamicConfig`."""
 
     def __call__(self, env: Environment) -> CellRepresentation:
         """Look at the first observation and decide."""
@@ -311,14 +417,21 @@ class DefaultCells(CellsSpec):
         seen = env.observation()
         small = isinstance(seen, np.ndarray) and seen.size <= _SMALL_ARRAY and seen.dtype.kind in "iub"
         if isinstance(seen, np.ndarray) and seen.ndim >= 2 and not small:
-            width, height = min(11, seen.shape[1]), min(8, seen.shape[0])
-            return DownscaledCells(width=width, height=height, palette=env.palette)
+            return DynamicConfig().revised(self.bound)(env)
         if _has_floats(seen):
             raise ConfigError(
                 "expected a cell function for observations that are real numbers, got none: "
                 "explore a goexplore.Problem(env=..., cells=...) with one that rounds them to whole numbers"
             )
         return FunctionCells(_itself)
+
+    def revised(self, downscaling: Downscaling) -> DefaultCells:
+        """Return the same cells with other parameters, for images."""
+        return _bind(self, downscaling)
+
+    def revision_plan(self, exploration: ExplorationConfig) -> RevisionPlan:
+        """Return when and how a search revises them, for images."""
+        return DynamicConfig().revision_plan(exploration)
 
 
 def _itself(observation: Any) -> Any:

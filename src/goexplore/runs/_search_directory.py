@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from goexplore.cells import CellRepresentation
 from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Location
 from goexplore.errors import CheckpointError, ConfigError
-from goexplore.exploration import Status
+from goexplore.exploration import Revision, Status
 from goexplore.files import write_json
 from goexplore.problems import Problem, problem_from_file
 from goexplore.runs._directory import Directory, clear_errors
@@ -29,6 +30,8 @@ class Checkpoint:
     folder: Path
     archive: Archive
     status: Status
+    revisions: tuple[Revision, ...] = ()
+    """Of dynamic cells."""
     damaged: tuple[Path, ...] = ()
     """Newer checkpoints that could not be read."""
     warnings: tuple[str, ...] = ()
@@ -88,13 +91,21 @@ class SearchDirectory(Directory):
         """Return all lines of metrics.jsonl."""
         return from_lines(SearchMetrics, self.metrics_lines())
 
-    def write_checkpoint(self, archive: Archive, status: Status, cells: CellRepresentation) -> Path:
+    def write_checkpoint(
+        self,
+        archive: Archive,
+        status: Status,
+        cells: CellRepresentation,
+        revisions: Sequence[Revision] = (),
+    ) -> Path:
         """Write a checkpoint that is there whole or not at all; keep the last two."""
         content = {
             "status": dataclasses.asdict(status),
             "locations": sorted(archive.locations),
             "action_bytes": archive.segments.action_bytes,
         }
+        if revisions:
+            content["revisions"] = [dataclasses.asdict(revision) for revision in revisions]
         return self._write_checkpoint(lambda folder: write_archive(archive, folder, cells.columns), content)
 
     def read_checkpoint(self) -> Checkpoint | None:
@@ -126,6 +137,7 @@ class SearchDirectory(Directory):
         saved = self._saved(folder)
         try:
             status = Status(**saved.content["status"])
+            revisions = tuple(Revision(**revision) for revision in saved.content.get("revisions", ()))
             archive = read_archive(
                 folder,
                 reset_seen=self._search()["problem"]["selection"]["reset_seen"],
@@ -134,7 +146,7 @@ class SearchDirectory(Directory):
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"expected meta.json and its files, got {error!r}") from error
-        return Checkpoint(folder=folder, archive=archive, status=status)
+        return Checkpoint(folder=folder, archive=archive, status=status, revisions=revisions)
 
     def write_verification(self, values: dict[str, Any]) -> None:
         """Keep what a verification found, for reports."""

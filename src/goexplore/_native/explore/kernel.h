@@ -11,12 +11,19 @@
 
 #include "../atari/console.h"
 #include "../cells/downscale.h"
+#include "../cells/frames.h"
 #include "../cells/tracking.h"
 #include "digest.h"
 
 enum { UNKNOWN = -1, NO_CANDIDATE = -1, NO_LOCATION = -1 };
 
-typedef enum { CELLS_DOWNSCALED, CELLS_MONTEZUMA, CELLS_PITFALL } CellsKind;
+/* Dynamic cells are downscaled ones that keep the frame in every snapshot. */
+typedef enum { CELLS_DOWNSCALED, CELLS_DYNAMIC, CELLS_MONTEZUMA, CELLS_PITFALL } CellsKind;
+
+static inline bool are_downscaled(CellsKind kind)
+{
+    return kind == CELLS_DOWNSCALED || kind == CELLS_DYNAMIC;
+}
 
 /* ---- what is known ------------------------------------------------------------------------------------------------- */
 
@@ -127,6 +134,7 @@ typedef struct {
     int32_t visit, offset;
     ScoreLength score_length;
     int16_t level, room;
+    uint32_t snapshot_size;
 } Candidate;
 
 typedef struct {
@@ -142,7 +150,7 @@ typedef struct {
     int32_t score_limit;               /* where the score starts again at 0, or 0 */
     int32_t room_address, level_address; /* in memory, or NO_LOCATION */
     int16_t grey[256];
-    size_t max_key, snapshot_size;
+    size_t max_key, max_snapshot;
     /* Where it is */
     Machine machine;
     Tracked tracked;
@@ -166,9 +174,19 @@ typedef struct {
 
 enum { SNAPSHOT_VERSION = 2, SNAPSHOT_HEAD = 3 };
 
+/* Bytes of the tracked state: the most of them, where it is a frame. */
 static size_t tracked_size(const Explorer *explorer)
 {
-    return explorer->kind == CELLS_MONTEZUMA ? MONTEZUMA_STATE : explorer->kind == CELLS_PITFALL ? PITFALL_STATE : 0;
+    switch (explorer->kind) {
+    case CELLS_MONTEZUMA:
+        return MONTEZUMA_STATE;
+    case CELLS_PITFALL:
+        return PITFALL_STATE;
+    case CELLS_DYNAMIC:
+        return FRAME_HEAD + SCREEN_HEIGHT * SCREEN_WIDTH;
+    default:
+        return 0;
+    }
 }
 
 static void explorer_free(Explorer *explorer)
@@ -192,31 +210,33 @@ static bool explorer_begin(Explorer *explorer, uint32_t levels)
     size_t room = 16;
     while (room < most)
         room *= 2;
-    explorer->max_key = explorer->kind == CELLS_DOWNSCALED ? (size_t)explorer->cell_width * explorer->cell_height
-                                                           : (size_t)MAX_TRACKED_KEY;
-    explorer->snapshot_size = SNAPSHOT_HEAD + tracked_size(explorer) + sizeof(State);
+    explorer->max_key = are_downscaled(explorer->kind) ? (size_t)explorer->cell_width * explorer->cell_height
+                                                       : (size_t)MAX_TRACKED_KEY;
+    explorer->max_snapshot = SNAPSHOT_HEAD + tracked_size(explorer) + sizeof(State);
     explorer->sent_room = 1024;
     explorer->visits = malloc(most * sizeof *explorer->visits);
     explorer->keys = malloc(most * explorer->max_key);
     explorer->key_sizes = malloc(most * sizeof *explorer->key_sizes);
     explorer->candidates = malloc(most * sizeof *explorer->candidates);
-    explorer->snapshots = malloc(most * explorer->snapshot_size);
+    explorer->snapshots = malloc(most * explorer->max_snapshot);
     explorer->taken = malloc(most);
     explorer->sent_best = malloc(explorer->sent_room * sizeof *explorer->sent_best);
     return explorer->visits && explorer->keys && explorer->key_sizes && explorer->candidates && explorer->snapshots &&
            explorer->taken && explorer->sent_best && table_begin(&explorer->visited, room) &&
            table_begin(&explorer->sent, explorer->sent_room) &&
-           (explorer->kind != CELLS_DOWNSCALED ||
+           (!are_downscaled(explorer->kind) ||
             downscale_begin(&explorer->downscaler, SCREEN_HEIGHT, SCREEN_WIDTH, explorer->cell_width,
                             explorer->cell_height, levels));
 }
 
 static bool explorer_restore(Explorer *explorer, const uint8_t *snapshot, size_t size)
 {
-    const size_t tracked = tracked_size(explorer);
-    if (size != explorer->snapshot_size || snapshot[0] != SNAPSHOT_VERSION ||
-        (size_t)(snapshot[1] | snapshot[2] << 8) != tracked)
+    if (size < SNAPSHOT_HEAD + sizeof(State) || snapshot[0] != SNAPSHOT_VERSION)
         return false;
+    const size_t tracked = (size_t)(snapshot[1] | snapshot[2] << 8);
+    if (size != SNAPSHOT_HEAD + tracked + sizeof(State) ||
+        (explorer->kind == CELLS_DYNAMIC ? tracked <= FRAME_HEAD : tracked != tracked_size(explorer)))
+        return false; /* a frame is kept for other cells, later: this exploration does not need it */
     snapshot += SNAPSHOT_HEAD;
     if (explorer->kind == CELLS_MONTEZUMA && !load_montezuma(&explorer->tracked, snapshot))
         return false;
@@ -225,17 +245,22 @@ static bool explorer_restore(Explorer *explorer, const uint8_t *snapshot, size_t
     return restore_state(&explorer->machine, snapshot + tracked, sizeof(State));
 }
 
-static void explorer_snapshot(const Explorer *explorer, uint8_t *snapshot)
+/* Write a snapshot and return its size. */
+static size_t explorer_snapshot(const Explorer *explorer, uint8_t *snapshot)
 {
-    const size_t tracked = tracked_size(explorer);
+    size_t tracked = tracked_size(explorer);
+    if (explorer->kind == CELLS_DYNAMIC)
+        tracked = pack_frame(explorer->machine.screen[0], SCREEN_HEIGHT, SCREEN_WIDTH, explorer->grey,
+                             snapshot + SNAPSHOT_HEAD);
     snapshot[0] = SNAPSHOT_VERSION;
     snapshot[1] = (uint8_t)tracked;
-    snapshot[2] = 0;
+    snapshot[2] = (uint8_t)(tracked >> 8);
     if (explorer->kind == CELLS_MONTEZUMA)
         store_montezuma(&explorer->tracked, snapshot + SNAPSHOT_HEAD);
     if (explorer->kind == CELLS_PITFALL)
         store_pitfall(&explorer->tracked, snapshot + SNAPSHOT_HEAD);
     memcpy(snapshot + SNAPSHOT_HEAD + tracked, &explorer->machine.state, sizeof(State));
+    return SNAPSHOT_HEAD + tracked + sizeof(State);
 }
 
 static uint64_t draw_word(uint64_t *stream) /* SplitMix64, as in goexplore/random.py */
@@ -270,7 +295,7 @@ static size_t cell_key(Explorer *explorer, uint8_t *key)
 
 static void record_location(const Explorer *explorer, Candidate *candidate)
 {
-    if (explorer->kind == CELLS_DOWNSCALED) {
+    if (are_downscaled(explorer->kind)) {
         const uint8_t *ram = explorer->machine.state.ram;
         const bool mapped = explorer->room_address >= 0;
         candidate->room = mapped ? ram[explorer->room_address] : NO_LOCATION;
@@ -379,7 +404,8 @@ static Outcome explore(Explorer *explorer, const Task *task, const ScoreIndex *s
             candidate->offset = (int32_t)explorer->taken_count;
             candidate->score_length = here->best = score_length;
             record_location(explorer, candidate);
-            explorer_snapshot(explorer, explorer->snapshots + (size_t)here->candidate * explorer->snapshot_size);
+            candidate->snapshot_size = (uint32_t)explorer_snapshot(
+                explorer, explorer->snapshots + (size_t)here->candidate * explorer->max_snapshot);
             remember(explorer, explorer->visited.cells[visit], score_length);
         }
         if (explorer->played == explorer->limit)
