@@ -13,7 +13,7 @@ from goexplore.checks import require_env
 from goexplore.engines import EngineWish
 from goexplore.envs import Environment
 from goexplore.exploration import ExplorationConfig, StartMethod
-from goexplore.problems import Problem, find_problem
+from goexplore.problems import CellsSpec, Problem, find_problem
 from goexplore.runs import Limits, LoggingReporter, Progress, Reporter, run_search
 from goexplore.selection import SelectionConfig
 
@@ -21,7 +21,7 @@ from goexplore.selection import SelectionConfig
 def explore(
     target: Problem | str | Callable[[], Environment],
     *,
-    cell: Callable[..., Any] | None = None,
+    cell: Callable[..., Any] | CellsSpec | str | None = None,
     selection: SelectionConfig | None = None,
     exploration: ExplorationConfig | None = None,
     run_dir: Path | str | None = None,
@@ -43,7 +43,8 @@ def explore(
     Args:
         target: A registered name such as "montezuma-2021", an id such as "ALE/PrivateEye-v5", an import path
             such as "my_game:Lock", a Problem, an environment's class, or a function that makes one.
-        cell: What a cell is: a function of the observation, or a class of cell representations.
+        cell: What a cell is: a function of the observation, a class of cell representations, or, for images,
+            "dynamic" or "downscaled".
         selection: How cells are chosen, in place of the problem's.
         exploration: How cells are explored from, in place of the problem's.
         run_dir: Where to write. Without it, a temporary folder that goes with the returned object.

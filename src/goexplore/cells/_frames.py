@@ -1,8 +1,8 @@
 """Frames as few bytes: what dynamic cells keep of a state, so that it can get another cell later.
 
-A packed frame is its rows and columns (2 bytes each, little-endian), then either the byte 1 and pairs of bytes
-(length of a run, value), or the byte 0 and all pixels where runs would take more. The runs are those of the
-frame in which each row is combined with the one above it by exclusive or, because neighbouring rows of a
+A packed frame is its rows and columns (2 bytes each, little-endian), then either the byte 1 and pairs of
+bytes (length of a run, value), or the byte 0 and all pixels where runs would take more. The runs are those of
+the frame in which each row is combined with the one above it by exclusive or, because neighbouring rows of a
 game's screen are mostly alike. `_native/cells/frames.h` writes the same bytes.
 """
 

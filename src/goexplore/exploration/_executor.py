@@ -26,7 +26,7 @@ class Executor(Protocol):
         ...
 
     def restart(self, make_kernel: KernelFactory, initial_digest: bytes) -> None:
-        """Go on with other kernels, whose initial state has this digest, and with nothing known: `start` follows."""
+        """Go on with other kernels, whose initial state has this digest; `start` comes next."""
         ...
 
     def run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:

@@ -1,7 +1,7 @@
 """Dynamic cells on the way: when they are revised, by which frames, and what becomes of the archive.
 
-The follow-up ("First return, then explore", Nature 2021, Methods) finds the parameters of downscaled cells from
-frames of the search itself, again and again as it goes on.
+The follow-up ("First return, then explore", Nature 2021, Methods) finds the parameters of downscaled cells
+from frames of the search itself, again and again as it goes on.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class CellReviser:
         make_selection: Callable[[], Selection],
         make_kernels: Callable[[Downscaling], KernelFactory],
     ) -> None:
-        """`cells` are those of `cell_env`, the search's own; `make_kernels` says what explores with others."""
+        """`cells` are those of `cell_env`, the search's own. `make_kernels` says what explores."""
         self.revisions: tuple[Revision, ...] = ()
         """All so far."""
         self.make_selection = make_selection

@@ -49,6 +49,8 @@ class Status:
     best_score: float = 0.0
     best_length: int = 0
     """Training frames of the best trajectory."""
+    revisions: int = 0
+    """Revisions of the cells, where they are dynamic."""
     has_result: bool = False
     """Whether the best trajectory is a result: it has won something, or ended an episode with costs."""
 
@@ -235,5 +237,6 @@ class Search:
             level=max((location.level for location in self.archive.locations), default=-1),
             best_score=best.score,
             best_length=best.length,
+            revisions=len(self.reviser.revisions) if self.reviser else 0,
             has_result=self.archive.best_is_a_result,
         )

@@ -146,7 +146,7 @@ class Problem:
         return self.selection.build(cell_env.cells)
 
     def make_reviser(self, cell_env: CellEnvironment) -> CellReviser | None:
-        """Return what revises the cells on the way, where they are dynamic; `cell_env` is the search's own."""
+        """Return what revises the cells of a search on the way, if they are dynamic."""
         plan = self.cells.revision_plan(self.exploration)
         if plan is None or not isinstance(cell_env.cells, DynamicCells):
             return None

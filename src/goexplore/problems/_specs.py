@@ -193,13 +193,13 @@ class DownscaledConfig(CellsSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicConfig(CellsSpec):
-    """Cells without domain knowledge: the downscaled frame, its resolution found on the way (follow-up, 2021)."""
+    """Cells without domain knowledge: downscaled frames, their resolution found on the way (follow-up)."""
 
     kind = "dynamic"
     bound: ClassVar[Downscaling] = PAPER_DOWNSCALING
     """The parameters of now, which `revised` sets: no setting, for the search finds them."""
     target_share: float = 0.125
-    """How many cells the sampled frames should fall into, as a share of their number (the follow-up's value)."""
+    """How many cells the sampled frames should fall into, as a share of their number."""
     sample_explorations: int = 50
     """Explorations whose frames are looked at for a revision; their game frames count like all others."""
     draws: int = 500
