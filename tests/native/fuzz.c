@@ -294,7 +294,7 @@ static void explore_random_cartridge(void)
             damage(snapshot + below(2) * SNAPSHOT_HEAD, size - SNAPSHOT_HEAD);
         const Task task = {.order = one_in(9) ? 1 : order, .stream = draw_word(&stream), .snapshot = snapshot,
                            .snapshot_size = size - one_in(50), .cell = cell, .cell_size = below(sizeof cell + 1),
-                           .number = UNKNOWN};
+                           .number = UNKNOWN, .sampled = below(30)};
         if (explore(explorer, &task, &score_index) != EXPLORED)
             continue;
         explorations++;

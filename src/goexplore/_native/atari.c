@@ -546,8 +546,8 @@ done:
     return (PyObject *)self;
 }
 
-/* (actions, training frames, known cells seen, new cells seen, candidates, what stopped the engine or None); an candidate is
- * (entry, cell, offset, score, length, snapshot, level, room). */
+/* (actions, training frames, known cells seen, new cells seen, candidates, what stopped the engine or None, the sampled
+ * frame or nothing); a candidate is (entry, cell, offset, score, length, snapshot, level, room). */
 static PyObject *build_result(const Explorer *explorer)
 {
     const Py_ssize_t visits = (Py_ssize_t)explorer->visited.size;
@@ -584,9 +584,10 @@ static PyObject *build_result(const Explorer *explorer)
             goto failed;
         PyTuple_SET_ITEM(candidates, (Py_ssize_t)index, each);
     }
-    return Py_BuildValue("y#nNNNz", (const char *)explorer->taken, (Py_ssize_t)explorer->taken_count,
+    return Py_BuildValue("y#nNNNzy#", (const char *)explorer->taken, (Py_ssize_t)explorer->taken_count,
                          (Py_ssize_t)explorer->played, seen, seen_new, candidates,
-                         fault_reason(&explorer->machine));
+                         fault_reason(&explorer->machine), (const char *)explorer->sample,
+                         (Py_ssize_t)explorer->sample_size);
 failed:
     Py_XDECREF(seen);
     Py_XDECREF(seen_new);
@@ -601,8 +602,9 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
     long long order;
     unsigned long long stream;
     Py_buffer snapshot, cell, slots, digests, scores, lengths;
-    if (!PyArg_ParseTuple(arguments, "LKy*y*idi(y*y*y*y*)", &order, &stream, &snapshot, &cell, &task.number,
-                          &task.score_length.score, &task.score_length.length, &slots, &digests, &scores, &lengths))
+    if (!PyArg_ParseTuple(arguments, "LKy*y*idi(y*y*y*y*)I", &order, &stream, &snapshot, &cell, &task.number,
+                          &task.score_length.score, &task.score_length.length, &slots, &digests, &scores, &lengths,
+                          &task.sampled))
         return NULL;
     task.order = order;
     task.stream = stream;
@@ -639,8 +641,8 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
 
 static PyMethodDef explorer_methods[] = {
     {"run", (PyCFunction)explorer_run, METH_VARARGS,
-     "run(order, stream, snapshot, cell, entry, score, length, score_index)\n--\n\nExplore; the score_index must not change "
-     "meanwhile."},
+     "run(order, stream, snapshot, cell, entry, score, length, score_index, sampled)\n--\n\nExplore; the score_index must "
+     "not change meanwhile. `sampled` is the training frame whose frame is wanted, for dynamic cells, or 0."},
     {NULL, NULL, 0, NULL},
 };
 

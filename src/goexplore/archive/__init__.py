@@ -19,10 +19,19 @@ from goexplore.archive._segments import (
     pack_actions,
     unpack_actions,
 )
-from goexplore.archive._storage import ARCHIVE_FILE, SEGMENTS_FILE, read_archive, write_archive
+from goexplore.archive._storage import (
+    ARCHIVE_FILE,
+    FRAMES_FILE,
+    SEGMENTS_FILE,
+    read_archive,
+    read_frames,
+    write_archive,
+    write_frames,
+)
 
 __all__ = [
     "ARCHIVE_FILE",
+    "FRAMES_FILE",
     "NEVER",
     "SEGMENTS_FILE",
     "START",
@@ -46,8 +55,10 @@ __all__ = [
     "pack_actions",
     "plan_replays",
     "read_archive",
+    "read_frames",
     "recell",
     "select",
     "unpack_actions",
     "write_archive",
+    "write_frames",
 ]

@@ -69,6 +69,8 @@ class ExplorationResult(NamedTuple):
     candidates: tuple[Candidate, ...]
     ended_in: CellKey | None = None
     """The cell of the end entry that the exploration came to, if it did."""
+    frame: bytes = b""
+    """A frame for revisions of dynamic cells, where the training frame that was drawn for it was played."""
     stopped: str | None = None
     """What stopped the engine, where the exploration ended because it could not go on."""
 

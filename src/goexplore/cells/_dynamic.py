@@ -25,6 +25,10 @@ from goexplore.errors import SnapshotError
 from goexplore.random import SplitMix64
 
 _MOST_LEVELS = 255
+_COMPARED_PIXELS = 10_000
+"""Pixels up to which frames are compared as they are: half of an Atari screen's rows and columns are less."""
+_LEAST_MEANS = (16, 21, 24)
+"""Twice the follow-up's least means of the distributions that parameters are drawn from: 8, 10.5 and 12."""
 _DECIMALS = Context(prec=30)
 
 
@@ -84,9 +88,7 @@ class DynamicCells(CellRepresentation):
 
     def _prepare(self, frame: NDArray[np.uint8]) -> None:
         rows, columns = self._shape = frame.shape
-        factor = 1
-        while (rows // factor) * (columns // factor) > MOST_PIXELS:
-            factor += 1
+        factor = _shrink_factor(rows, columns, MOST_PIXELS)
         palette = self._palette
         self._shrinking: DownscaledCells | None = None
         if factor > 1:
@@ -129,6 +131,14 @@ class DynamicCells(CellRepresentation):
             ) from error
 
 
+def _shrink_factor(rows: int, columns: int, most: int) -> int:
+    """Return the side of the squares of pixels over which a frame is averaged to have at most so many."""
+    factor = 1
+    while (rows // factor) * (columns // factor) > most:
+        factor += 1
+    return factor
+
+
 @cache
 def _log(number: int) -> float:
     """Return a natural logarithm, correctly rounded: `math.log` may differ from machine to machine."""
@@ -151,17 +161,27 @@ def objective(counts: Iterable[int], target: float) -> float:
 
 
 class _Sample:
-    """Frames by which parameters are compared."""
+    """Frames by which parameters are compared: each different one once, as in the follow-up.
+
+    Frames that are seen often would make every fine division uneven. Large frames are compared at a part of
+    their size, which takes a fraction of the time and hardly changes what falls together.
+    """
 
     def __init__(self, frames: Sequence[NDArray[np.uint8]], target_share: float) -> None:
-        counts = Counter(frame.tobytes() for frame in frames)
-        shape = frames[0].shape
-        self._frames = [(np.frombuffer(pixels, np.uint8).reshape(shape), n) for pixels, n in counts.items()]
-        self._target = max(1.0, target_share * len(frames))
+        rows, columns = frames[0].shape
+        factor = _shrink_factor(rows, columns, _COMPARED_PIXELS)
+        self.rows, self.columns = rows // factor, columns // factor
+        shrink = DownscaledCells(width=self.columns, height=self.rows, levels=_MOST_LEVELS)
+        different = {frame.tobytes(): frame for frame in frames}.values()
+        self._frames = [
+            np.frombuffer(shrink.update(frame), np.uint8).reshape(self.rows, self.columns)
+            for frame in different
+        ]
+        self._target = max(1.0, target_share * len(self._frames))
         self._known: dict[Downscaling, float] = {}
 
     def objective(self, parameters: Downscaling, best: float) -> float:
-        """Return the objective of parameters, or something lower where it is certain not to exceed `best`."""
+        """Return the objective of parameters, or 0 where it is certain not to exceed `best`."""
         if parameters not in self._known:
             self._known[parameters] = self._compute(parameters, best)
         return self._known[parameters]
@@ -170,8 +190,8 @@ class _Sample:
         cells = DownscaledCells(**parameters._asdict())
         most = math.inf if best <= 0 else self._target / best**2
         counts: Counter[CellKey] = Counter()
-        for frame, number in self._frames:
-            counts[cells.update(frame)] += number
+        for frame in self._frames:
+            counts[cells.update(frame)] += 1
             if len(counts) > most + 1:  # the penalty alone keeps it below: the entropy's share is at most 1
                 return 0.0
         return objective(counts.values(), self._target)
@@ -187,23 +207,25 @@ def choose_downscaling(
 ) -> Downscaling:
     """Return the parameters with the highest objective among `start`, the paper's, and random ones.
 
-    Each parameter is drawn from a geometric distribution. Its mean is the best value so far in one draw, and
-    the paper's value in the next, because two cells of equal share are a local optimum (0.71 of 1) that draws
-    around the best alone would seldom leave.
+    Each parameter is drawn from a geometric distribution whose mean is the best value so far, or the
+    follow-up's least mean where that is more: two cells of equal share are a local optimum (0.71 of 1) that
+    draws around it would never leave.
     """
-    sample, (rows, columns) = _Sample(frames, target_share), frames[0].shape
-    paper = PAPER_DOWNSCALING.fit(frames[0])
-    best = start.fit(frames[0])
+    sample = _Sample(frames, target_share)
+    best = Downscaling(min(start.width, sample.columns), min(start.height, sample.rows), start.levels)
     highest = sample.objective(best, 0.0)
+    paper = Downscaling(
+        min(PAPER_DOWNSCALING.width, sample.columns),
+        min(PAPER_DOWNSCALING.height, sample.rows),
+        PAPER_DOWNSCALING.levels,
+    )
     for draw in range(draws + 1):
-        if draw == 0:
-            parameters = paper
-        else:
-            centre = best if draw % 2 else paper
+        parameters = paper
+        if draw > 0:
             parameters = Downscaling(
-                _geometric(centre.width, columns, random),
-                _geometric(centre.height, rows, random),
-                _geometric(centre.levels, _MOST_LEVELS, random),
+                _geometric(max(2 * best.width, _LEAST_MEANS[0]), sample.columns, random),
+                _geometric(max(2 * best.height, _LEAST_MEANS[1]), sample.rows, random),
+                _geometric(max(2 * best.levels, _LEAST_MEANS[2]), _MOST_LEVELS, random),
             )
         value = sample.objective(parameters, highest)
         if value > highest:
@@ -211,11 +233,11 @@ def choose_downscaling(
     return best
 
 
-def _geometric(mean: int, most: int, random: SplitMix64) -> int:
+def _geometric(doubled_mean: int, most: int, random: SplitMix64) -> int:
     """Return a whole number of 1 or more from a geometric distribution, drawn again if it is above `most`."""
     while True:
         number = 1
-        while number <= most and random.index(mean):
+        while number <= most and random.index(doubled_mean) >= 2:
             number += 1
         if number <= most:
             return number

@@ -14,10 +14,10 @@ from goexplore.archive import (
     action_bytes,
     pack_actions,
 )
-from goexplore.cells import CellEnvironment, CellKey, End
+from goexplore.cells import CellEnvironment, CellKey, DynamicCells, End
 from goexplore.errors import require_between
 from goexplore.exploration._actions import ActionSource
-from goexplore.random import SplitMix64
+from goexplore.random import SplitMix64, stream_state
 
 
 class Task(NamedTuple):
@@ -29,6 +29,13 @@ class Task(NamedTuple):
     """The entry as it was when it was chosen."""
     random_state: int
     """State of the stream that all draws of this exploration come from."""
+
+    def sampled(self, limit: int) -> int:
+        """Return the training frame, of 1 to `limit`, whose frame is kept for revisions of dynamic cells.
+
+        So each training frame is kept with the probability 1 / `limit`: 1 %, as in the follow-up.
+        """
+        return 1 + SplitMix64(stream_state(self.random_state, 0)).index(limit)
 
 
 class Kernel(Protocol):
@@ -76,12 +83,15 @@ class PythonKernel:
         best = {(start.cell, False): start.score_length}
         candidates: dict[tuple[CellKey, bool], Candidate] = {}
         taken: list[int] = []
-        played, end = 0, End.NONE
+        played, end, frame = 0, End.NONE, b""
+        sampled = task.sampled(self._limit) if isinstance(cell_env.cells, DynamicCells) else 0
         for action in self._actions.actions(cell_env, SplitMix64(task.random_state), self._limit):
             played += 1
             reward, cell, end = cell_env.step(action)
             if cell is None:
                 break  # the action that lost the episode has no destination cell
+            if played == sampled:
+                frame = cell_env.cells.state()
             taken.append(action)
             score += reward
             length += 1
@@ -116,6 +126,7 @@ class PythonKernel:
             ),
             candidates=tuple(candidates.values()),
             ended_in=cell if end and cell is not None else None,
+            frame=frame,
         )
 
     def initial_digest(self) -> bytes:

@@ -6,18 +6,13 @@ from frames of the search itself, again and again as it goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from goexplore.archive import Archive, Entry, recell
 from goexplore.cells import CellEnvironment, CellKey, Downscaling, DynamicCells, choose_downscaling
-from goexplore.errors import EngineError
-from goexplore.exploration._actions import ActionSource
 from goexplore.exploration._executor import Executor, KernelFactory
-from goexplore.random import SplitMix64, stream_state
+from goexplore.random import SplitMix64
 from goexplore.selection import Selection
 
 
@@ -47,40 +42,23 @@ class RevisionPlan:
     """When cells are revised, and how thoroughly."""
 
     first: int
-    """Game frames at which the cells of the beginning are revised; then at twice as many, and so on."""
-    explorations: int
-    """Explorations whose frames are looked at."""
-    training_frames: int
-    """Training frames of each."""
-    frame_interval: int
-    """Every so many training frames one is taken."""
+    """Game frames at which cells are revised for the first time; then at twice as many, and so on."""
+    frames: int
+    """Frames that are kept: the newest different ones."""
     target_share: float
-    """How many cells the frames should fall into, as a share of their number."""
+    """How many cells these should fall into, as a share of their number."""
     draws: int
     """Parameters that are tried."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Revised:
-    """What a revision brought."""
-
-    archive: Archive
-    cells_changed: bool
-    training_frames: int
-    """Played to see frames."""
-    returned: int
-    """Training frames of the trajectories to where these began."""
-
-
 class CellReviser:
-    """Revises dynamic cells, at the beginning and whenever a search has played twice as many game frames."""
+    """Revises dynamic cells whenever a search has played twice as many game frames as the last time."""
 
     def __init__(
         self,
         *,
         cell_env: CellEnvironment,
         cells: DynamicCells,
-        actions: ActionSource,
         plan: RevisionPlan,
         make_selection: Callable[[], Selection],
         make_kernels: Callable[[Downscaling], KernelFactory],
@@ -89,12 +67,18 @@ class CellReviser:
         self.revisions: tuple[Revision, ...] = ()
         """All so far."""
         self.make_selection = make_selection
-        self._cell_env, self._cells, self._actions, self._plan = cell_env, cells, actions, plan
+        self._cell_env, self._cells, self._plan = cell_env, cells, plan
         self._make_kernels = make_kernels
+        self._frames: dict[bytes, None] = {}
 
-    def resume(self, revisions: Sequence[Revision], executor: Executor) -> None:
-        """Go on after these revisions."""
-        self.revisions = tuple(revisions)
+    @property
+    def frames(self) -> list[bytes]:
+        """The frames that the next revision goes by, packed, the oldest first."""
+        return list(self._frames)
+
+    def resume(self, revisions: Sequence[Revision], frames: Iterable[bytes], executor: Executor) -> None:
+        """Go on after these revisions, with these frames."""
+        self.revisions, self._frames = tuple(revisions), dict.fromkeys(frames)
         if revisions:
             self._cells.revise(revisions[-1].downscaling)
             self.restart(executor)
@@ -104,31 +88,30 @@ class CellReviser:
         make_kernel = self._make_kernels(self._cells.downscaling)
         executor.restart(make_kernel, self._cell_env.initial_digest())
 
+    def add_frames(self, frames: Iterable[bytes]) -> None:
+        """Keep frames that are not there yet, and drop the oldest ones where there are too many."""
+        self._frames.update(dict.fromkeys(frame for frame in frames if frame))
+        for frame in list(self._frames)[: max(0, len(self._frames) - self._plan.frames)]:
+            del self._frames[frame]
+
     def is_due(self, game_frames: int) -> bool:
         """Return whether it is time for the next revision: a matter of the search's game frames alone."""
-        done = len(self.revisions)
-        return done == 0 or game_frames >= self._plan.first * 2 ** (done - 1)
+        return game_frames >= self._plan.first << len(self.revisions)
 
-    def revise(self, archive: Archive, selection: Selection, game_frames: int, stream: int) -> Revised:
-        """Sample frames, choose parameters by them, and return the archive with those cells.
+    def revise(self, archive: Archive, game_frames: int, random: SplitMix64) -> Archive:
+        """Choose parameters by the frames of the search; return the archive with those cells.
 
-        All draws come from streams that begin at `stream`; the result is the same in every process.
+        That is the same archive where the parameters stay, else another one: the old one is used up.
         """
-        plan, before = self._plan, len(archive)
-        starts = [archive[number] for number in selection.choose(plan.explorations, SplitMix64(stream))]
-        frames: list[NDArray[np.uint8]] = []
-        played = 0
-        for order, start in enumerate(starts, start=1):
-            played += self._sample(start, SplitMix64(stream_state(stream, order)), frames)
-        was = self._cells.downscaling
+        before, was = len(archive), self._cells.downscaling
         chosen = was
-        if frames:
+        if self._frames:
             chosen = choose_downscaling(
-                frames,
+                [DynamicCells.kept_frame(frame) for frame in self._frames],
                 start=was,
-                target_share=plan.target_share,
-                draws=plan.draws,
-                random=SplitMix64(stream_state(stream, 0)),
+                target_share=self._plan.target_share,
+                draws=self._plan.draws,
+                random=random,
             )
         if chosen != was:
             self._cells.revise(chosen)
@@ -143,30 +126,7 @@ class CellReviser:
                 cells_after=len(archive),
             ),
         )
-        return Revised(
-            archive=archive,
-            cells_changed=chosen != was,
-            training_frames=played,
-            returned=sum(start.score_length.length for start in starts),
-        )
+        return archive
 
     def _cell_of(self, entry: Entry) -> CellKey:
         return self._cells.cell_of(self._cell_env.tracked(entry.snapshot))
-
-    def _sample(self, start: Entry, random: SplitMix64, frames: list[NDArray[np.uint8]]) -> int:
-        """Explore from an entry as a kernel would, keep some of the frames, and return the frames played."""
-        cell_env, plan, played = self._cell_env, self._plan, 0
-        cell_env.restore(start.snapshot)
-        for action in self._actions.actions(cell_env, random, plan.training_frames):
-            played += 1
-            try:
-                _, cell, end = cell_env.step(action)
-            except EngineError:
-                break  # as in a kernel: as far as the engine can tell, the game ends here
-            if cell is None:
-                break
-            if played % plan.frame_interval == 0:
-                frames.append(DynamicCells.kept_frame(cell_env.cells.state()))
-            if end:
-                break
-        return played

@@ -143,20 +143,16 @@ class Search:
     def _revise(self, reviser: CellReviser) -> None:
         """Look for better cells, and go on with an archive of them if there are any.
 
-        It depends on the archive and on how many batches there were, so a search that is resumed before it
-        does the same again.
+        It depends on the archive, the frames that were kept and how many batches there were, so a search that
+        is resumed before it does the same again.
         """
-        stream = stream_state(self._seed, self.status.batches, 0, len(reviser.revisions))
-        try:
-            revised = reviser.revise(self.archive, self.selection, self.status.game_frames, stream)
-        except Exception:
-            self.failed_while_exploring = True
-            raise
-        if revised.cells_changed:
-            self.archive, self.selection = revised.archive, reviser.make_selection()
+        random = SplitMix64(stream_state(self._seed, self.status.batches, 0, len(reviser.revisions)))
+        archive = reviser.revise(self.archive, self.status.game_frames, random)
+        if archive is not self.archive:
+            self.archive, self.selection = archive, reviser.make_selection()
             reviser.restart(self.executor)
             self._begin()
-        self._advance(explored=revised.training_frames, returned=revised.returned, batches=0)
+        self.status = self._complete(self.status)
 
     def _select(self) -> list[Entry]:
         """Choose a batch of cells, with replacement (section 2.1.2)."""
@@ -195,33 +191,29 @@ class Search:
     def _update(self, batch: list[Entry], results: list[ExplorationResult]) -> Update:
         """Add new cells and better trajectories to the archive (section 2.1.5), then update the others."""
         known = len(self.archive)
-        explored = sum(found.training_frames for found in results)
-        returned = sum(entry.score_length.length for entry in batch)
-        game_frames = self.status.game_frames + explored * self._frame_skip
+        explored = sum(found.training_frames for found in results) * self._frame_skip
+        returned = sum(entry.score_length.length for entry in batch) * self._frame_skip
+        game_frames = self.status.game_frames + explored
         update = self.archive.update(batch, results, game_frame=game_frames)
         self._ends += sum(map(self.archive.has_ended, update.added))
+        if self.reviser is not None:
+            self.reviser.add_frames(found.frame for found in results)
         for found in results:
             if found.stopped is not None:
                 self.stops, self.last_stop = self.stops + 1, found.stopped
         self.selection.refresh(self.archive, update)
         self.executor.sync(self.archive.score_index.since(known, update.improved))
-        self._advance(explored=explored, returned=returned, batches=1)
-        return update
-
-    def _advance(self, *, explored: int, returned: int, batches: int) -> None:
-        """Count training frames: those explored, and those of the trajectories that were returned by."""
         before, self._clock = self._clock, monotonic()
         self.unfinished_game_frames = 0
-        status = self.status
         self.status = self._complete(
             Status(
-                batches=status.batches + batches,
-                game_frames=status.game_frames + explored * self._frame_skip,
-                game_frames_with_replay=status.game_frames_with_replay
-                + (returned + explored) * self._frame_skip,
-                seconds=status.seconds + self._clock - before,
+                batches=self.status.batches + 1,
+                game_frames=game_frames,
+                game_frames_with_replay=self.status.game_frames_with_replay + returned + explored,
+                seconds=self.status.seconds + self._clock - before,
             )
         )
+        return update
 
     def _complete(self, counted: Status) -> Status:
         """Complete the counters with what the archive shows."""

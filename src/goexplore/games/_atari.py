@@ -179,7 +179,11 @@ class AtariGame(EnvironmentSpec):
         )
         # Cells with domain knowledge track their room; for those of whole frames it is read from memory.
         from_memory = cells["cells"] in NAMED_CELLS and game.room_address is not None
-        return NativeKernel(explorer, room_numbers=game.room_numbers if from_memory else None)
+        return NativeKernel(
+            explorer,
+            training_frames=exploration.training_frames,
+            room_numbers=game.room_numbers if from_memory else None,
+        )
 
 
 def _any_game(target: str) -> Problem:

@@ -147,7 +147,7 @@ class Problem:
 
     def make_reviser(self, cell_env: CellEnvironment) -> CellReviser | None:
         """Return what revises the cells of a search on the way, if they are dynamic."""
-        plan = self.cells.revision_plan(self.exploration)
+        plan = self.cells.revision_plan()
         if plan is None or not isinstance(cell_env.cells, DynamicCells):
             return None
 
@@ -157,7 +157,6 @@ class Problem:
         return CellReviser(
             cell_env=cell_env,
             cells=cell_env.cells,
-            actions=RandomRepeat(self.exploration.repeat_probability),
             plan=plan,
             make_selection=partial(self.make_selection, cell_env),
             make_kernels=make_kernels,

@@ -155,7 +155,7 @@ class CellsSpec(_Spec, ABC):
         """Return these cells with the parameters that a search found: only dynamic cells have such."""
         return self
 
-    def revision_plan(self, exploration: ExplorationConfig) -> RevisionPlan | None:
+    def revision_plan(self) -> RevisionPlan | None:
         """Return when and how a search revises these cells, if they are dynamic."""
         return None
 
@@ -199,18 +199,19 @@ class DynamicConfig(CellsSpec):
     bound: ClassVar[Downscaling] = PAPER_DOWNSCALING
     """The parameters of now, which `revised` sets: no setting, for the search finds them."""
     target_share: float = 0.125
-    """How many cells the sampled frames should fall into, as a share of their number."""
-    sample_explorations: int = 50
-    """Explorations whose frames are looked at for a revision; their game frames count like all others."""
-    draws: int = 500
+    """How many cells the different frames of a sample should fall into, as a share of their number."""
+    sample_frames: int = 10_000
+    """Frames of the search by which parameters are compared: the newest different ones, of which each
+    exploration gives one (the follow-up's number)."""
+    draws: int = 300
     """Parameters that a revision tries."""
-    first_revision: int = 1_000_000
-    """Game frames at which the cells that were found at the beginning are revised for the first time; then at
-    twice as many, four times as many, and so on."""
+    first_revision: int = 500_000
+    """Game frames at which cells are revised for the first time, from the paper's 11 x 8 x 8; then at twice
+    as many, four times as many, and so on."""
 
     def __post_init__(self) -> None:
         require_between("target_share", self.target_share, 0.001, 1)
-        require_whole("sample_explorations", self.sample_explorations, 1)
+        require_whole("sample_frames", self.sample_frames, 1)
         require_whole("draws", self.draws, 0)
         require_whole("first_revision", self.first_revision, 1)
 
@@ -227,20 +228,15 @@ class DynamicConfig(CellsSpec):
         """Return the same cells with other parameters."""
         return _bind(self, downscaling)
 
-    def revision_plan(self, exploration: ExplorationConfig) -> RevisionPlan:
+    def revision_plan(self) -> RevisionPlan:
         """Return when and how a search revises these cells."""
         return RevisionPlan(
             first=self.first_revision,
-            explorations=self.sample_explorations,
-            training_frames=exploration.training_frames,
-            frame_interval=_FRAME_INTERVAL,
+            frames=self.sample_frames,
             target_share=self.target_share,
             draws=self.draws,
         )
 
-
-_FRAME_INTERVAL = 5
-"""Training frames between two sampled ones: neighbouring frames are too much alike to tell much."""
 
 Bound = TypeVar("Bound", bound="DynamicConfig | DefaultCells")
 
@@ -429,9 +425,9 @@ class DefaultCells(CellsSpec):
         """Return the same cells with other parameters, for images."""
         return _bind(self, downscaling)
 
-    def revision_plan(self, exploration: ExplorationConfig) -> RevisionPlan:
+    def revision_plan(self) -> RevisionPlan:
         """Return when and how a search revises them, for images."""
-        return DynamicConfig().revision_plan(exploration)
+        return DynamicConfig().revision_plan()
 
 
 def _itself(observation: Any) -> Any:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goexplore.archive import Archive, read_archive, write_archive
+from goexplore.archive import Archive, read_archive, read_frames, write_archive, write_frames
 from goexplore.cells import CellRepresentation
 from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Location
 from goexplore.errors import CheckpointError, ConfigError
-from goexplore.exploration import Revision, Status
+from goexplore.exploration import CellReviser, Revision, Status
 from goexplore.files import write_json
 from goexplore.problems import Problem, problem_from_file
 from goexplore.runs._directory import Directory, clear_errors
@@ -32,6 +31,8 @@ class Checkpoint:
     status: Status
     revisions: tuple[Revision, ...] = ()
     """Of dynamic cells."""
+    frames: tuple[bytes, ...] = ()
+    """By which the next revision goes, packed."""
     damaged: tuple[Path, ...] = ()
     """Newer checkpoints that could not be read."""
     warnings: tuple[str, ...] = ()
@@ -96,7 +97,7 @@ class SearchDirectory(Directory):
         archive: Archive,
         status: Status,
         cells: CellRepresentation,
-        revisions: Sequence[Revision] = (),
+        reviser: CellReviser | None = None,
     ) -> Path:
         """Write a checkpoint that is there whole or not at all; keep the last two."""
         content = {
@@ -104,9 +105,14 @@ class SearchDirectory(Directory):
             "locations": sorted(archive.locations),
             "action_bytes": archive.segments.action_bytes,
         }
-        if revisions:
-            content["revisions"] = [dataclasses.asdict(revision) for revision in revisions]
-        return self._write_checkpoint(lambda folder: write_archive(archive, folder, cells.columns), content)
+        if reviser is not None:
+            content["revisions"] = [dataclasses.asdict(revision) for revision in reviser.revisions]
+
+        def write(folder: Path) -> list[Path]:
+            files = write_archive(archive, folder, cells.columns)
+            return files if reviser is None else [*files, write_frames(reviser.frames, folder)]
+
+        return self._write_checkpoint(write, content)
 
     def read_checkpoint(self) -> Checkpoint | None:
         """Return the newest checkpoint that is whole, or None if none was ever written."""
@@ -144,9 +150,10 @@ class SearchDirectory(Directory):
                 action_bytes=saved.content["action_bytes"],
                 locations=[Location(*location) for location in saved.content["locations"]],
             )
+            frames = read_frames(folder) if "revisions" in saved.content else ()
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"expected meta.json and its files, got {error!r}") from error
-        return Checkpoint(folder=folder, archive=archive, status=status, revisions=revisions)
+        return Checkpoint(folder=folder, archive=archive, status=status, revisions=revisions, frames=frames)
 
     def write_verification(self, values: dict[str, Any]) -> None:
         """Keep what a verification found, for reports."""

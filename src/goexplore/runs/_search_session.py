@@ -146,7 +146,7 @@ def run_search(
             run.set_aside(checkpoint.damaged)
             archive, status = checkpoint.archive, checkpoint.status
             if reviser is not None:
-                reviser.resume(checkpoint.revisions, executor)
+                reviser.resume(checkpoint.revisions, checkpoint.frames, executor)
             _require_initial_state(archive, cell_env)
         else:
             archive = Archive(
@@ -326,14 +326,13 @@ class _SearchSession(Session):
     def _save(self, cells: CellRepresentation) -> None:
         search, progress = self._search, self._search_progress()
         if progress != self._saved_progress:
-            revisions = search.reviser.revisions if search.reviser else ()
-            self._directory.write_checkpoint(search.archive, search.status, cells, revisions)
+            self._directory.write_checkpoint(search.archive, search.status, cells, search.reviser)
             self._saved_progress = progress
         self.saved()
 
     def _search_progress(self) -> tuple[int, int]:
         """Return what is different after a batch or a revision."""
-        return self._search.status.batches, self._search.status.game_frames
+        return self._search.status.batches, self._search.status.revisions
 
     def _interrupt(self) -> None:
         self.interrupted = True

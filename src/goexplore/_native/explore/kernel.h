@@ -165,6 +165,8 @@ typedef struct {
     uint8_t *snapshots;
     uint8_t *taken;
     size_t candidate_count, taken_count, played;
+    uint8_t *sample; /* dynamic cells: the frame that was asked for, packed */
+    size_t sample_size;
     /* The best of what was sent in this batch by tasks that come before */
     Table sent;
     ScoreLength *sent_best;
@@ -200,6 +202,7 @@ static void explorer_free(Explorer *explorer)
     free(explorer->candidates);
     free(explorer->snapshots);
     free(explorer->taken);
+    free(explorer->sample);
     free(explorer->sent_best);
 }
 
@@ -220,9 +223,10 @@ static bool explorer_begin(Explorer *explorer, uint32_t levels)
     explorer->candidates = malloc(most * sizeof *explorer->candidates);
     explorer->snapshots = malloc(most * explorer->max_snapshot);
     explorer->taken = malloc(most);
+    explorer->sample = malloc(explorer->max_snapshot);
     explorer->sent_best = malloc(explorer->sent_room * sizeof *explorer->sent_best);
     return explorer->visits && explorer->keys && explorer->key_sizes && explorer->candidates && explorer->snapshots &&
-           explorer->taken && explorer->sent_best && table_begin(&explorer->visited, room) &&
+           explorer->taken && explorer->sample && explorer->sent_best && table_begin(&explorer->visited, room) &&
            table_begin(&explorer->sent, explorer->sent_room) &&
            (!are_downscaled(explorer->kind) ||
             downscale_begin(&explorer->downscaler, SCREEN_HEIGHT, SCREEN_WIDTH, explorer->cell_width,
@@ -328,6 +332,7 @@ typedef struct {
     size_t snapshot_size, cell_size;
     int32_t number;
     ScoreLength score_length;
+    uint32_t sampled; /* dynamic cells: the training frame whose frame is wanted, from 1; 0 for none */
 } Task;
 
 typedef enum { EXPLORED, BAD_SNAPSHOT, OUT_OF_MEMORY } Outcome;
@@ -349,7 +354,7 @@ static Outcome explore(Explorer *explorer, const Task *task, const ScoreIndex *s
         table_clear(&explorer->sent); /* it was for tasks that come after this one, or for another batch */
     explorer->last_order = task->order;
     table_clear(&explorer->visited);
-    explorer->candidate_count = explorer->taken_count = explorer->played = 0;
+    explorer->candidate_count = explorer->taken_count = explorer->played = explorer->sample_size = 0;
     if (task->cell_size > explorer->max_key || !explorer_restore(explorer, task->snapshot, task->snapshot_size))
         return BAD_SNAPSHOT;
     Visit *here = first_visit(explorer, digest(task->cell, task->cell_size), task->cell, task->cell_size);
@@ -375,6 +380,9 @@ static Outcome explore(Explorer *explorer, const Task *task, const ScoreIndex *s
         const size_t size = cell_key(explorer, key);
         if (size == 0)
             break; /* the action that ended the episode has no destination cell */
+        if (explorer->played == task->sampled && explorer->kind == CELLS_DYNAMIC)
+            explorer->sample_size = pack_frame(explorer->machine.screen[0], SCREEN_HEIGHT, SCREEN_WIDTH, explorer->grey,
+                                               explorer->sample);
         explorer->taken[explorer->taken_count++] = (uint8_t)action;
         score_length.score += reward;
         score_length.length++;
