@@ -103,7 +103,7 @@ def main() -> None:
                 run = explore(game, cells, seed, chosen.game_frames, chosen.folder)
                 runs.setdefault((game, cells), []).append(run)
     print(
-        "| game | cells | best search score | rooms | cells found | game frames/s | MB | revised to (seed 0) |"
+        "| game | cells | best search score | rooms | cells found | game frames/s | MB | revised to, seed 0 |"
     )
     print("|---|---|---|---|---:|---:|---:|---|")
     for (game, cells), found in runs.items():

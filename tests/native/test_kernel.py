@@ -89,7 +89,7 @@ def all_results(problem, make_kernel):
         with_settings(MONTEZUMA, "env", full_action_set=True),
         with_settings(MONTEZUMA, "exploration", training_frames=7, repeat_probability=0.3),
     ],
-    ids="montezuma pixels pitfall small fine dynamic dynamic-pitfall skip actions short".split(),
+    ids=["montezuma", "pixels", "pitfall", "small", "fine", "dynamic", "both", "skip", "actions", "short"],
 )
 def test_every_task_finds_what_it_finds_on_ale_py(problem):
     results = all_results(on_native(problem), lambda: native_kernel(problem))

@@ -28,6 +28,7 @@ from goexplore.report._sections import (
     curves_section,
     gallery_section,
     map_section,
+    revisions_section,
     settings_section,
     summary_section,
     tree_section,
@@ -112,6 +113,8 @@ def _search_sections(
     else:
         sections.append(("cells", f"Cells of {best.name}", gallery_section(view)))
         sections.append(("tree", f"Trajectories of {best.name}", tree_section(view)))
+    if best.source.revisions:
+        sections.append(("revisions", f"Revisions of the cells of {best.name}", revisions_section(best)))
     if videos:
         sections.append(("videos", "Best trajectories", videos_section(runs, videos, progress)))
     sections.append(("verification", "Verification", verification_section(runs)))
