@@ -57,8 +57,6 @@ def place(observation: Any) -> Any:
 def compare(
     one: Callable[[float], float], other: Callable[[float], float], seconds: float
 ) -> tuple[float, float]:
-    one: Callable[[float], float], other: Callable[[float], float], seconds: float
-) -> tuple[float, float]:
     """Return how many steps per second two ways to play make, played by turns: the best turn of each."""
     rates: tuple[list[float], list[float]] = ([], [])
     for _ in range(TURNS):

@@ -93,6 +93,8 @@ CELLS = parameters(
     {
         "downscaled grey": find_problem("two-mazes"),
         "downscaled colours": Problem(env=ColouredMazes, cells=DownscaledConfig(width=10, height=5)),
+        "dynamic grey": replace(find_problem("two-mazes"), cells="dynamic"),
+        "dynamic colours": Problem(env=ColouredMazes, cells="dynamic"),
         "function": Problem(env=Field, cells=itself),
         "class": Problem(env=Field, cells=Visited),
         "function of info": Problem(env=ToldField, cells=lambda seen, info: (*seen, info["taken"])),
@@ -101,7 +103,7 @@ CELLS = parameters(
         "combination": Problem(env=ToldField, cells=Grid("observation", dims=(0,)) + Visited + Grid("taken")),
         "default for images": Problem(env=TwoMazes),
         "default for numbers": Problem(env=Lock),
-        **{f"downscaled palette, {name}": each for name, each in atari("ALE/Freeway-v5").items()},
+        **{f"dynamic palette, {name}": each for name, each in atari("ALE/Freeway-v5").items()},
         **{f"montezuma, {name}": each for name, each in atari("montezuma").items()},
         **{f"pitfall, {name}": each for name, each in atari("pitfall").items()},
     }

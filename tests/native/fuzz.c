@@ -259,8 +259,8 @@ static void explore_random_cartridge(void)
     begin_somewhere(machine);
     explorer->machine = *machine;
     explorer->game = &game;
-    explorer->kind = (CellsKind)below(3);
-    explorer->cell_width = 2 + below(explorer->kind == CELLS_DOWNSCALED ? SCREEN_WIDTH - 1 : 400);
+    explorer->kind = (CellsKind)below(4);
+    explorer->cell_width = 2 + below(are_downscaled(explorer->kind) ? SCREEN_WIDTH - 1 : 400);
     explorer->cell_height = 1 + below(SCREEN_HEIGHT);
     explorer->frame_skip = 1 + below(4);
     explorer->limit = 1 + below(30);
@@ -279,19 +279,22 @@ static void explore_random_cartridge(void)
     memset(known.slots, 0xff, sizeof known.slots);
     const ScoreIndex score_index = {.slots = known.slots, .slot_count = SLOTS, .digests = known.digests,
                          .scores = known.scores, .lengths = known.lengths};
-    const size_t size = explorer->snapshot_size;
-    uint8_t *snapshot = malloc(size), cell[88];
+    const size_t most = explorer->max_snapshot;
+    uint8_t *snapshot = malloc(most), cell[88];
     CHECK(snapshot != NULL);
     fill(cell, sizeof cell);
-    explorer_snapshot(explorer, snapshot);
+    size_t size = explorer_snapshot(explorer, snapshot);
     for (int64_t order = 1; order <= 10; order++) {
-        if (explorer->candidate_count > 0 && one_in(2))
-            memcpy(snapshot, explorer->snapshots + below((uint32_t)explorer->candidate_count) * size, size);
+        if (explorer->candidate_count > 0 && one_in(2)) {
+            const uint32_t chosen = below((uint32_t)explorer->candidate_count);
+            size = explorer->candidates[chosen].snapshot_size;
+            memcpy(snapshot, explorer->snapshots + chosen * most, size);
+        }
         if (one_in(3))
             damage(snapshot + below(2) * SNAPSHOT_HEAD, size - SNAPSHOT_HEAD);
         const Task task = {.order = one_in(9) ? 1 : order, .stream = draw_word(&stream), .snapshot = snapshot,
                            .snapshot_size = size - one_in(50), .cell = cell, .cell_size = below(sizeof cell + 1),
-                           .number = UNKNOWN};
+                           .number = UNKNOWN, .sampled = below(30)};
         if (explore(explorer, &task, &score_index) != EXPLORED)
             continue;
         explorations++;
@@ -301,7 +304,8 @@ static void explore_random_cartridge(void)
         for (size_t visit = 1; visit < explorer->visited.size; visit++)
             CHECK(explorer->visits[visit].number < known.size);
         for (size_t candidate = 0; candidate < explorer->candidate_count; candidate++)
-            CHECK(explorer_restore(explorer, explorer->snapshots + candidate * size, size));
+            CHECK(explorer_restore(explorer, explorer->snapshots + candidate * most,
+                                   explorer->candidates[candidate].snapshot_size));
         known_cells += (uint64_t)known.size;
         if (order % 3 == 0)
             learn(&known, explorer);

@@ -9,9 +9,10 @@ import pytest
 
 from goexplore import _native as native
 from goexplore.archive import END, START, Archive, Entry, ScoreIndex, ScoreLength, write_archive
+from goexplore.cells import Downscaling, unpack_frame, unpack_snapshot
 from goexplore.errors import ConfigError, SnapshotError
 from goexplore.exploration import Search, SerialExecutor, Task, ThreadExecutor
-from goexplore.problems import DownscaledConfig, find_problem
+from goexplore.problems import DownscaledConfig, DynamicConfig, find_problem
 from goexplore.random import SplitMix64, stream_state
 from goexplore.runs import Limits, run_search
 
@@ -20,6 +21,8 @@ pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine 
 MONTEZUMA = find_problem("montezuma")
 MONTEZUMA_PIXELS = find_problem("montezuma-pixels")
 PITFALL = find_problem("pitfall")
+PITFALL_PIXELS = find_problem("pitfall-pixels")
+DYNAMIC = DynamicConfig()
 
 
 def with_settings(problem, part, **settings):
@@ -80,17 +83,20 @@ def all_results(problem, make_kernel):
         PITFALL,
         with_settings(PITFALL, "cells", cell_width=2, cell_height=1),
         with_settings(MONTEZUMA_PIXELS, "cells", width=40, height=30, levels=255),
+        replace(MONTEZUMA_PIXELS, cells=DYNAMIC.revised(Downscaling(40, 3, 200))),
+        replace(PITFALL_PIXELS, cells=DYNAMIC),
         with_settings(MONTEZUMA, "env", frame_skip=3, episode_end="game-over"),
         with_settings(MONTEZUMA, "env", full_action_set=True),
         with_settings(MONTEZUMA, "exploration", training_frames=7, repeat_probability=0.3),
     ],
-    ids=["montezuma", "pixels", "pitfall", "small", "fine", "skip", "actions", "short"],
+    ids=["montezuma", "pixels", "pitfall", "small", "fine", "dynamic", "both", "skip", "actions", "short"],
 )
 def test_every_task_finds_what_it_finds_on_ale_py(problem):
     results = all_results(on_native(problem), lambda: native_kernel(problem))
     reference = problem.reference()
     assert results == all_results(reference, reference.make_python_kernel)
     assert len({found.actions for found in results}) == 9
+    assert any(found.frame for found in results) == (problem.cells.kind == "dynamic")
     assert any(found.candidates for found in results[3:])
 
 
@@ -163,6 +169,28 @@ def test_known_cells_are_recognised_whatever_their_size(width, height):
     assert list(known.seen) == list(range(len(unknown.seen_new) + 1))
     assert known.seen_new == known.candidates == ()
     assert known.actions == unknown.actions
+
+
+def test_snapshots_of_dynamic_cells_have_the_frames_that_the_reference_kernel_packs():
+    """Beside the equality of results, in which the packed frame of each exploration is."""
+    problem = on_native(replace(PITFALL_PIXELS, cells=DYNAMIC))
+    snapshots = []
+    for kernel in (problem.make_python_kernel(), native_kernel(problem)):
+        found = kernel.run(initial_task(problem), ScoreIndex())
+        snapshots.append([candidate.snapshot for candidate in found.candidates])
+    assert snapshots[0] == snapshots[1]
+    tracked, _ = unpack_snapshot(snapshots[0][-1][1:])
+    assert unpack_frame(tracked).shape == (210, 160)
+
+
+@pytest.mark.parametrize("tracked", [b"", b"12345"])
+def test_a_snapshot_of_dynamic_cells_without_a_frame_is_refused(tracked):
+    problem = replace(PITFALL_PIXELS, cells=DYNAMIC)
+    task = initial_task(problem)
+    _, state = unpack_snapshot(task.start.snapshot[1:])
+    bad = b"\2" + len(tracked).to_bytes(2, "little") + tracked + state
+    with pytest.raises(SnapshotError, match="expected a snapshot of the native engine"):
+        native_kernel(problem).run(task._replace(start=task.start._replace(snapshot=bad)), ScoreIndex())
 
 
 def test_the_end_of_an_episode_in_a_cell_does_not_make_the_cell_known():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from goexplore import _native as native
-from goexplore.cells import CellRepresentation, DownscaledCells, FunctionCells, encode
+from goexplore.cells import CellRepresentation, DynamicCells, FunctionCells, encode
 from goexplore.errors import ConfigError, EnvironmentContractError, ProblemError
 from goexplore.exploration import ExplorationConfig, ProcessExecutor, SerialExecutor, ThreadExecutor
 from goexplore.games import AtariGame
@@ -124,9 +124,9 @@ def first_cells(seen):
 
 
 @pytest.mark.parametrize("shape", [(210, 160), (210, 160, 3)])
-def test_by_default_images_are_downscaled(shape):
+def test_by_default_images_have_dynamic_cells(shape):
     cells, first = first_cells(np.full(shape, 255, np.uint8))
-    assert isinstance(cells, DownscaledCells)
+    assert isinstance(cells, DynamicCells)
     assert first == bytes([8] * 88)
 
 

@@ -114,7 +114,7 @@ def test_the_thing_itself_needs_no_name():
 def test_any_atari_game_is_a_problem(target):
     problem = find_problem(target)
     assert problem.name == problem.env.target == "ALE/PrivateEye-v5"
-    assert problem.cells.kind == "downscaled"
+    assert problem.cells.kind == "dynamic"
     assert problem.exploration.ends == "drop"
     assert find_problem(problem.name) == problem
 

@@ -64,8 +64,9 @@ class Explorer:
         score: float,
         length: int,
         score_index: tuple[Buffer, Buffer, Buffer, Buffer],
+        sampled: int,
         /,
-    ) -> tuple[bytes, int, bytes, tuple[bytes, ...], tuple[_Candidate, ...], str | None]: ...
+    ) -> tuple[bytes, int, bytes, tuple[bytes, ...], tuple[_Candidate, ...], str | None, bytes]: ...
 
 def play_each(
     machines: tuple[Machine, ...], actions: tuple[bytes, ...], frame_skip: int, /

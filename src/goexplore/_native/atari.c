@@ -499,12 +499,14 @@ static PyObject *explorer_new(PyTypeObject *type, PyObject *arguments, PyObject 
         return NULL;
     ExplorerObject *self = NULL;
     int kind = strcmp(cells, "downscaled") == 0  ? CELLS_DOWNSCALED
+               : strcmp(cells, "dynamic") == 0   ? CELLS_DYNAMIC
                : strcmp(cells, "montezuma") == 0 ? CELLS_MONTEZUMA
                : strcmp(cells, "pitfall") == 0   ? CELLS_PITFALL
                                                  : -1;
-    bool fits = kind == CELLS_DOWNSCALED ? cell_width >= 1 && cell_width <= SCREEN_WIDTH && cell_height >= 1 &&
-                                               cell_height <= SCREEN_HEIGHT && levels >= 1 && levels <= 255
-                                         : cell_width >= 2 && cell_height >= 1;
+    bool fits = kind >= 0 && are_downscaled((CellsKind)kind)
+                    ? cell_width >= 1 && cell_width <= SCREEN_WIDTH && cell_height >= 1 &&
+                          cell_height <= SCREEN_HEIGHT && levels >= 1 && levels <= 255
+                    : cell_width >= 2 && cell_height >= 1;
     for (Py_ssize_t at = 0; at < actions.len; at++)
         fits = fits && ((const uint8_t *)actions.buf)[at] < ACTIONS;
     if (kind < 0 || !fits || grey.len != 512 || actions.len < 1 || actions.len > ACTIONS || frame_skip < 1 ||
@@ -544,8 +546,8 @@ done:
     return (PyObject *)self;
 }
 
-/* (actions, training frames, known cells seen, new cells seen, candidates, what stopped the engine or None); an candidate is
- * (entry, cell, offset, score, length, snapshot, level, room). */
+/* (actions, training frames, known cells seen, new cells seen, candidates, what stopped the engine or None, the sampled
+ * frame or nothing); a candidate is (entry, cell, offset, score, length, snapshot, level, room). */
 static PyObject *build_result(const Explorer *explorer)
 {
     const Py_ssize_t visits = (Py_ssize_t)explorer->visited.size;
@@ -576,15 +578,16 @@ static PyObject *build_result(const Explorer *explorer)
             "iy#idiy#ii", explorer->visits[candidate->visit].number,
             (const char *)explorer->keys + (size_t)candidate->visit * explorer->max_key,
             (Py_ssize_t)explorer->key_sizes[candidate->visit], candidate->offset, candidate->score_length.score,
-            candidate->score_length.length, (const char *)explorer->snapshots + index * explorer->snapshot_size,
-            (Py_ssize_t)explorer->snapshot_size, (int)candidate->level, (int)candidate->room);
+            candidate->score_length.length, (const char *)explorer->snapshots + index * explorer->max_snapshot,
+            (Py_ssize_t)candidate->snapshot_size, (int)candidate->level, (int)candidate->room);
         if (each == NULL)
             goto failed;
         PyTuple_SET_ITEM(candidates, (Py_ssize_t)index, each);
     }
-    return Py_BuildValue("y#nNNNz", (const char *)explorer->taken, (Py_ssize_t)explorer->taken_count,
+    return Py_BuildValue("y#nNNNzy#", (const char *)explorer->taken, (Py_ssize_t)explorer->taken_count,
                          (Py_ssize_t)explorer->played, seen, seen_new, candidates,
-                         fault_reason(&explorer->machine));
+                         fault_reason(&explorer->machine), (const char *)explorer->sample,
+                         (Py_ssize_t)explorer->sample_size);
 failed:
     Py_XDECREF(seen);
     Py_XDECREF(seen_new);
@@ -599,8 +602,9 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
     long long order;
     unsigned long long stream;
     Py_buffer snapshot, cell, slots, digests, scores, lengths;
-    if (!PyArg_ParseTuple(arguments, "LKy*y*idi(y*y*y*y*)", &order, &stream, &snapshot, &cell, &task.number,
-                          &task.score_length.score, &task.score_length.length, &slots, &digests, &scores, &lengths))
+    if (!PyArg_ParseTuple(arguments, "LKy*y*idi(y*y*y*y*)I", &order, &stream, &snapshot, &cell, &task.number,
+                          &task.score_length.score, &task.score_length.length, &slots, &digests, &scores, &lengths,
+                          &task.sampled))
         return NULL;
     task.order = order;
     task.stream = stream;
@@ -637,8 +641,8 @@ static PyObject *explorer_run(ExplorerObject *self, PyObject *arguments)
 
 static PyMethodDef explorer_methods[] = {
     {"run", (PyCFunction)explorer_run, METH_VARARGS,
-     "run(order, stream, snapshot, cell, entry, score, length, score_index)\n--\n\nExplore; the score_index must not change "
-     "meanwhile."},
+     "run(order, stream, snapshot, cell, entry, score, length, score_index, sampled)\n--\n\nExplore; the score_index must "
+     "not change meanwhile. `sampled` is the training frame whose frame is wanted, for dynamic cells, or 0."},
     {NULL, NULL, 0, NULL},
 };
 

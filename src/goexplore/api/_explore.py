@@ -14,7 +14,7 @@ from goexplore.checks import require_env
 from goexplore.engines import EngineWish
 from goexplore.envs import Environment
 from goexplore.exploration import ExplorationConfig, StartMethod
-from goexplore.problems import Problem, find_problem
+from goexplore.problems import CellsSpec, Problem, find_problem
 from goexplore.runs import Limits, LoggingReporter, Progress, Reporter, run_search
 from goexplore.selection import SelectionConfig
 
@@ -22,7 +22,7 @@ from goexplore.selection import SelectionConfig
 def explore(
     target: Problem | str | Callable[[], Environment],
     *,
-    cell: Callable[..., Any] | None = None,
+    cell: Callable[..., Any] | CellsSpec | str | None = None,
     selection: SelectionConfig | None = None,
     exploration: ExplorationConfig | None = None,
     objective: Callable[..., Any] | None = None,
@@ -47,8 +47,8 @@ def explore(
         target: A registered name such as "montezuma-2021", an id such as "ALE/PrivateEye-v5", an import path
             such as "my_game:Lock", a Problem, an environment's class, or a function that makes one.
         cell: What a cell is: a function of the observation, or of observation and info; settings such as
-            `goexplore.Grid("x", "y", size=16)`, `goexplore.Rendering()` or their sum; or a class of cell
-            representations.
+            `goexplore.Grid("x", "y", size=16)`, `goexplore.Rendering()` or their sum; a class of cell
+            representations; or a text, such as "dynamic" or "grid(x, y, size=16)", as on the command line.
         selection: How cells are chosen, in place of the problem's.
         exploration: How cells are explored from, in place of the problem's.
         objective: What counts as better in place of the score: a function of (observation, info) that returns

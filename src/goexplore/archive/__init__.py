@@ -8,6 +8,7 @@ happened: it is neither explored from nor counted, and can become a demonstratio
 from goexplore.archive._archive import VALUES, Archive, Update
 from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
 from goexplore.archive._query import select
+from goexplore.archive._recell import recell
 from goexplore.archive._replays import Claim, Replay, plan_replays
 from goexplore.archive._score_index import (
     END,
@@ -27,11 +28,20 @@ from goexplore.archive._segments import (
     pack_actions,
     unpack_actions,
 )
-from goexplore.archive._storage import ARCHIVE_FILE, SEGMENTS_FILE, read_archive, write_archive
+from goexplore.archive._storage import (
+    ARCHIVE_FILE,
+    FRAMES_FILE,
+    SEGMENTS_FILE,
+    read_archive,
+    read_frames,
+    write_archive,
+    write_frames,
+)
 
 __all__ = [
     "ARCHIVE_FILE",
     "END",
+    "FRAMES_FILE",
     "NEVER",
     "SEGMENTS_FILE",
     "START",
@@ -56,7 +66,10 @@ __all__ = [
     "pack_actions",
     "plan_replays",
     "read_archive",
+    "read_frames",
+    "recell",
     "select",
     "unpack_actions",
     "write_archive",
+    "write_frames",
 ]

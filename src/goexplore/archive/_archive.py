@@ -74,7 +74,7 @@ class Archive:
         self.events: dict[str, list[int]] = {}
         """The entries of each event that was found, the events in the order of their discovery."""
         self._event_names = [""]
-        self._reset_seen = reset_seen
+        self.reset_seen = reset_seen
         self._bytes = ByteStore()
         self._columns = {
             "cell": array("i"),  # handles of byte strings
@@ -206,10 +206,19 @@ class Archive:
             update.touched.update(seen)
         for start in batch:
             self.segments.release(start.branch.segment)
+        self.compact()
+        return update
+
+    def compact(self) -> None:
+        """Number the segments anew once most of their numbers are of segments that are gone."""
         if self.segments.worth_compacting:
             renumbered = self.segments.compact()
-            column["segment"] = array("i", renumbered[self.values("segment")].tobytes())
-        return update
+            self._columns["segment"] = array("i", renumbered[self.values("segment")].tobytes())
+
+    def release(self) -> None:
+        """Let go of all segments, for an archive that takes this one's place."""
+        for segment in self._columns["segment"]:
+            self.segments.release(segment)
 
     def _take_in(self, start: Entry, found: ExplorationResult, update: Update, game_frame: int) -> None:
         taken = []
@@ -305,7 +314,7 @@ class Archive:
         column["end"][number] = candidate.end
         column["times_chosen"][number] = 0
         column["times_chosen_since_new"][number] = 0
-        if self._reset_seen:
+        if self.reset_seen:
             column["times_seen"][number] = 0
         if rank is not None and self._result_rank(number) < rank:
             self._find_best()

@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     branch: Branch
     """The end of the trajectory in the tree of segments."""
     snapshot: bytes
-    """Empty where the episode ended, or of an event: nothing is explored from there."""
+    """Where the episode ended, or of an event: nothing, or only what dynamic cells track."""
     end: End = End.NONE
     """How the episode ended here, if it did."""
     event: str = ""
@@ -88,6 +88,8 @@ class ExplorationResult(NamedTuple):
     """Training frames that were played on the way back to where the exploration began."""
     events_seen: tuple[tuple[str, CellKey], ...] = ()
     """Events that happened, and the cell in which they did, once each."""
+    frame: bytes = b""
+    """A frame for revisions of dynamic cells, where the training frame that was drawn for it was played."""
     stopped: str | None = None
     """What stopped the engine, where the exploration ended because it could not go on."""
 

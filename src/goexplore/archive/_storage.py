@@ -18,6 +18,7 @@ from goexplore.errors import CheckpointError
 
 ARCHIVE_FILE = "archive.parquet"
 SEGMENTS_FILE = "segments.parquet"
+FRAMES_FILE = "frames.parquet"
 
 CellColumns = Callable[[Sequence[CellKey]], Mapping[str, NDArray[np.generic]]]
 
@@ -89,6 +90,30 @@ def read_archive(
         ) from error
     archive.locations.update(locations)
     return archive
+
+
+def write_frames(frames: Sequence[bytes], folder: Path) -> Path:
+    """Write the packed frames that revisions of dynamic cells go by, the oldest first; return the file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = folder / FRAMES_FILE
+    pq.write_table(pa.table({"frame": pa.array(frames, pa.large_binary())}), file, compression="zstd")
+    return file
+
+
+def read_frames(folder: Path) -> tuple[bytes, ...]:
+    """Read the frames that `write_frames` wrote."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return tuple(pq.read_table(folder / FRAMES_FILE)["frame"].to_pylist())
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise CheckpointError(
+            f"expected frames in {folder}, got a file that cannot be read ({error}): use an earlier "
+            "checkpoint"
+        ) from error
 
 
 def _read_segments(archive: Archive, table: Any) -> None:

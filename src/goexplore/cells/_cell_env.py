@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import zstandard
 
+from goexplore.cells._dynamic import DynamicCells
 from goexplore.cells._representation import CellKey, CellRepresentation
 from goexplore.cells._state_functions import EventRule, Events, Objective
 from goexplore.envs import Environment, Location, Step, require_actions
@@ -154,17 +155,36 @@ class CellEnvironment:
 
     def snapshot(self) -> bytes:
         """Return everything needed to come back here."""
-        tracked = self.cells.state()
+        return self._pack(self.cells.state(), self._state())
+
+    def _pack(self, tracked: bytes, state: bytes) -> bytes:
         if len(tracked) > _MOST_TRACKED:
             raise EnvironmentContractError(
                 f"expected `state` of {type(self.cells).__name__} to have at most {_MOST_TRACKED:,} bytes, "
                 f"got {len(tracked):,}: track less"
             )
-        body = struct.pack("<H", len(tracked)) + tracked + self._state()
+        body = struct.pack("<H", len(tracked)) + tracked + state
         return bytes([self._version]) + (body if self._version == PLAIN else self._compressor.compress(body))
+
+    def end_snapshot(self) -> bytes:
+        """Return what is kept of a state in which the episode has ended.
+
+        Nothing is explored from there, so it is nothing, but for cells that are revised: for them, what they
+        track.
+        """
+        return self._pack(self.cells.state(), b"") if isinstance(self.cells, DynamicCells) else b""
+
+    def tracked(self, snapshot: bytes) -> bytes:
+        """Return the tracked state of a snapshot."""
+        return unpack_snapshot(self._unpack(snapshot))[0]
 
     def restore(self, snapshot: bytes) -> None:
         """Come back to where `snapshot` was taken."""
+        tracked, state = unpack_snapshot(self._unpack(snapshot))
+        self.cells.restore(tracked)
+        self.env.restore(state)
+
+    def _unpack(self, snapshot: bytes) -> bytes:
         if not snapshot or snapshot[0] != self._version:
             raise SnapshotError(
                 f"expected a snapshot of format {self._version}, got "
@@ -172,16 +192,13 @@ class CellEnvironment:
                 "that wrote it"
             )
         try:
-            body = snapshot[1:] if self._version == PLAIN else self._decompressor.decompress(snapshot[1:])
+            return snapshot[1:] if self._version == PLAIN else self._decompressor.decompress(snapshot[1:])
         except (zstandard.ZstdError, MemoryError) as error:  # a damaged header may claim any size
             raise SnapshotError(
                 f"expected a snapshot of this environment, got {len(snapshot)} bytes that do not decompress "
                 "against its initial state: the environment begins in another state than when it was taken, "
                 "see `goexplore check-env`, or its version differs from the one in the run's config.json"
             ) from error
-        tracked, state = unpack_snapshot(body)
-        self.cells.restore(tracked)
-        self.env.restore(state)
 
     def close(self) -> None:
         """Free what the environment holds."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from goexplore.api import usable_cores, worker_count
 from goexplore.checks import require_env
 from goexplore.cli._arguments import parse, parse_count
-from goexplore.cli._explore import file_name, options_for, with_options
+from goexplore.cli._explore import file_name, options_for, take_cells, with_options
 from goexplore.cli._progress import log
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, require_at_least
@@ -50,9 +50,9 @@ def run_compare(arguments: list[str]) -> int:
     if arguments[0].startswith("-"):
         raise ConfigError(f"expected TARGET first, got {arguments[0]!r}: see goexplore compare --help")
     target = arguments[0]
-    found_problem = find_problem(target)
+    found_problem, rest = take_cells(find_problem(target), arguments[1:])
     kind, default = options_for(_Options, found_problem)
-    chosen = parse(kind, arguments[1:], prog=f"goexplore compare {target}", default=default)
+    chosen = parse(kind, rest, prog=f"goexplore compare {target}", default=default)
     problem = with_options(found_problem, chosen)
     game_frames = parse_count(chosen.game_frames)
     require_at_least("seeds", chosen.seeds, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import sys
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field, make_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +17,14 @@ from goexplore.cli._progress import event_lines, make_reporter, show_search, tho
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, ProblemError
 from goexplore.exploration import StartMethod
-from goexplore.problems import Problem, family, find_problem, import_path, problem_names
+from goexplore.problems import (
+    Problem,
+    cells_from_text,
+    family,
+    find_problem,
+    import_path,
+    problem_names,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,12 +99,30 @@ _USAGE = """usage: goexplore explore TARGET [options]
 
 TARGET is one of
   a registered problem, such as montezuma-2021 (goexplore explore --list shows all)
-  an Atari game, such as ALE/PrivateEye-v5, with downscaled cells
+  an Atari game, such as ALE/PrivateEye-v5, with dynamic cells
   an import path, such as my_game:Lock: an environment's class, a function that makes one, or a
   goexplore.Problem, in a module on Python's path or in the current folder
 
+`--cells dynamic` or `--cells downscaled` takes these cells for any TARGET with images, in place of its own.
 `goexplore explore TARGET --help` lists all options with the values of that TARGET.
 """
+
+
+def take_cells(problem: Problem, arguments: list[str]) -> tuple[Problem, list[str]]:
+    """Return a problem with the cells that `--cells NAME` asks for, and the other arguments.
+
+    It comes before all settings of cells, such as `--cells.width`, because it decides which there are.
+    """
+    rest, name = list(arguments), None
+    for at, argument in enumerate(arguments):
+        if argument == "--cells":
+            name, rest[at : at + 2] = "".join(arguments[at + 1 : at + 2]), []
+        elif argument.startswith("--cells="):
+            name, rest[at : at + 1] = argument.partition("=")[2], []
+        if name is not None:
+            cells = cells_from_text(name)
+            return problem if problem.cells.kind == cells.kind else replace(problem, cells=cells), rest
+    return problem, rest
 
 
 def run_explore(arguments: list[str]) -> int:
@@ -110,13 +135,14 @@ def run_explore(arguments: list[str]) -> int:
     if arguments[0].startswith("-"):
         raise ConfigError(f"expected TARGET first, got {arguments[0]!r}: see goexplore explore --help")
     target = arguments[0]
-    problem = find_problem(target)
+    problem, rest = take_cells(find_problem(target), arguments[1:])
     kind, default = options_for(_Options, problem)
     chosen = parse(
         kind,
-        arguments[1:],
+        rest,
         prog=f"goexplore explore {target}",
-        description=f"Explore {problem.env.name} until a limit or Ctrl-C, with the settings of {target!r}.",
+        description=f"Explore {problem.env.name} until a limit or Ctrl-C, with the settings of {target!r} "
+        f"and {problem.cells.kind} cells (--cells dynamic or --cells downscaled takes others).",
         default=default,
     )
     objective = None if chosen.objective is None else import_path(chosen.objective)

@@ -43,6 +43,12 @@ def run_info(arguments: list[str]) -> int:
     print(f"game frames  {thousands(status.game_frames)} in {duration(status.seconds)}")
     print(f"             {thousands(status.game_frames_with_replay)} if cells were returned to by replay")
     print(f"cells        {thousands(archive.cells)} on {thousands(len(archive.segments))} segments")
+    for revision in checkpoint.revisions:
+        print(
+            f"revision     {revision.width} x {revision.height} x {revision.levels} at "
+            f"{thousands(revision.game_frames)} game frames: {thousands(revision.cells_before)} cells became "
+            f"{thousands(revision.cells_after)}"
+        )
     if status.rooms:
         per_level: dict[int, int] = {}
         for location in archive.locations:

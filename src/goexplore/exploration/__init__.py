@@ -6,12 +6,14 @@ from goexplore.exploration._executor import Executor, KernelFactory, SerialExecu
 from goexplore.exploration._kernel import Fatal, Kernel, PythonKernel, Task
 from goexplore.exploration._native_kernel import NativeKernel
 from goexplore.exploration._processes import ProcessExecutor, StartMethod
+from goexplore.exploration._revision import CellReviser, Revision, RevisionPlan
 from goexplore.exploration._search import Callback, Search, Status, StopRule, Tally
 from goexplore.exploration._threads import ThreadExecutor
 
 __all__ = [
     "ActionSource",
     "Callback",
+    "CellReviser",
     "Executor",
     "ExplorationConfig",
     "Fatal",
@@ -21,6 +23,8 @@ __all__ = [
     "ProcessExecutor",
     "PythonKernel",
     "RandomRepeat",
+    "Revision",
+    "RevisionPlan",
     "Search",
     "SerialExecutor",
     "StartMethod",

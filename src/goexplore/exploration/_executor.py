@@ -25,6 +25,10 @@ class Executor(Protocol):
         """Begin with what is known so far."""
         ...
 
+    def restart(self, make_kernel: KernelFactory, initial_digest: bytes) -> None:
+        """Go on with other kernels, whose initial state has this digest; `start` comes next."""
+        ...
+
     def run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
         """Run explorations and return their results in the order of the tasks.
 
@@ -56,6 +60,11 @@ class SerialExecutor:
     def start(self, score_index: ScoreIndex) -> None:
         """Use the archive's own index: it does not change while a batch runs."""
         self._score_index = score_index
+
+    def restart(self, make_kernel: KernelFactory, initial_digest: bytes) -> None:
+        """Put another kernel in the place of the one that is here."""
+        self._kernel.close()
+        self._kernel = make_kernel()
 
     def run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
         """Run the explorations one after the other."""

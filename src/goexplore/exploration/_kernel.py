@@ -21,11 +21,11 @@ from goexplore.archive import (
     event_tag,
     pack_actions,
 )
-from goexplore.cells import CRASH, HANG, CellEnvironment, CellKey, End
+from goexplore.cells import CRASH, HANG, CellEnvironment, CellKey, DynamicCells, End
 from goexplore.envs import NOWHERE, Location
 from goexplore.errors import require_between
 from goexplore.exploration._actions import ActionSource
-from goexplore.random import SplitMix64
+from goexplore.random import SplitMix64, stream_state
 
 
 class Fatal(NamedTuple):
@@ -49,6 +49,13 @@ class Task(NamedTuple):
     fatal: Fatal | None = None
     """What kills the worker that plays on, where that is known: it becomes an event instead."""
 
+    def sampled(self, limit: int) -> int:
+        """Return the training frame, of 1 to `limit`, whose frame is kept for revisions of dynamic cells.
+
+        So each training frame is kept with the probability 1 / `limit`: 1 %, as in the follow-up.
+        """
+        return 1 + SplitMix64(stream_state(self.random_state, 0)).index(limit)
+
 
 class _Happening(NamedTuple):
     """An event that happened."""
@@ -60,6 +67,8 @@ class _Happening(NamedTuple):
     length: int
     location: Location
     end: End
+    snapshot: bytes
+    """What dynamic cells need of it to be revised; else nothing, for nothing is explored from an event."""
 
 
 class Kernel(Protocol):
@@ -115,7 +124,8 @@ class PythonKernel:
         candidates: dict[tuple[CellKey, str], Candidate] = {}
         happened: list[_Happening] = []
         taken: list[int] = []
-        played, end, here, location = 0, End.NONE, start.cell, NOWHERE
+        played, end, here, location, frame = 0, End.NONE, start.cell, NOWHERE, b""
+        sampled = task.sampled(self._limit) if isinstance(cell_env.cells, DynamicCells) else 0
         source = self._actions.actions(cell_env, SplitMix64(task.random_state), self._limit)
         if self.before_step is not None:
             source = _reported(source, self.before_step)
@@ -126,17 +136,21 @@ class PythonKernel:
             try:
                 reward, cell, end = cell_env.step(action)
             except raised as error:
-                end = End.RAISED
+                end, kept = End.RAISED, cell_env.end_snapshot()
                 taken.append(action)
-                happened += _happenings(events.raised_by(error), here, score, length + 1, location, end)
+                happened += _happenings(events.raised_by(error), here, score, length + 1, location, end, kept)
                 break
             if cell is None:  # the action that lost the episode has no destination cell
                 now = events.happening(cell_env.env) if watching else ()
                 if now:
                     taken.append(action)
                     location = cell_env.location()
-                    happened += _happenings(now, here, score + reward, length + 1, location, end)
+                    happened += _happenings(
+                        now, here, score + reward, length + 1, location, end, cell_env.end_snapshot()
+                    )
                 break
+            if played == sampled:
+                frame = cell_env.cells.state()
             taken.append(action)
             score += reward
             length += 1
@@ -160,14 +174,16 @@ class PythonKernel:
                     cell=cell,
                     offset=len(taken),
                     score_length=score_length,
-                    snapshot=b"" if end else cell_env.snapshot(),
+                    snapshot=cell_env.end_snapshot() if end else cell_env.snapshot(),
                     location=cell_env.location(),
                     end=end,
                 )
             if watching:
                 now = events.happening(cell_env.env)
                 if now:
-                    happened += _happenings(now, here, score, length, cell_env.location(), end)
+                    happened += _happenings(
+                        now, here, score, length, cell_env.location(), end, cell_env.end_snapshot()
+                    )
             if end:
                 break  # nothing follows
         else:
@@ -176,7 +192,11 @@ class PythonKernel:
                 taken.append(next(source))  # not to be played
                 event = CRASH if task.fatal.end is End.CRASHED else HANG
                 location = cell_env.location()
-                happened.append(_Happening(event, here, score, length + 1, location, task.fatal.end))
+                happened.append(
+                    _Happening(
+                        event, here, score, length + 1, location, task.fatal.end, cell_env.end_snapshot()
+                    )
+                )
         ways = self._ways_to_events(happened, start, score_index) if happened else ()
         return ExplorationResult(
             actions=pack_actions(taken, self._action_bytes),
@@ -188,8 +208,9 @@ class PythonKernel:
             candidates=(*candidates.values(), *ways),
             ended_in=here if (here, END) in numbers else None,
             events_seen=tuple(dict.fromkeys((each.event, each.cell) for each in happened)),
-            end=end,
+            end=end if (here, END) in numbers else End.NONE,
             replayed=replayed,
+            frame=frame,
         )
 
     def _ways_to_events(
@@ -200,7 +221,7 @@ class PythonKernel:
         Left out are those that are no shorter than what is known.
         """
         looked_up = set()
-        for event, cell, score, length, location, end in happened:
+        for event, cell, score, length, location, end, snapshot in happened:
             key = (cell, event_tag(event))
             if key in looked_up:
                 continue
@@ -211,7 +232,7 @@ class PythonKernel:
                 objective = nan if self._cell_env.has_objective else None
                 self._sent[key] = score_length = ScoreLength(score, length, objective)
                 offset = length - start.length
-                yield Candidate(number, cell, offset, score_length, b"", location, end, event)
+                yield Candidate(number, cell, offset, score_length, snapshot, location, end, event)
 
     def initial_digest(self) -> bytes:
         """Return a digest of the initial state."""
@@ -223,9 +244,15 @@ class PythonKernel:
 
 
 def _happenings(
-    events: Sequence[str], cell: CellKey, score: float, length: int, location: Location, end: End
+    events: Sequence[str],
+    cell: CellKey,
+    score: float,
+    length: int,
+    location: Location,
+    end: End,
+    snapshot: bytes,
 ) -> list[_Happening]:
-    return [_Happening(event, cell, score, length, location, end) for event in events]
+    return [_Happening(event, cell, score, length, location, end, snapshot) for event in events]
 
 
 def _reported(actions: Iterator[int], report: Callable[[int], None]) -> Iterator[int]:

@@ -17,19 +17,22 @@ if TYPE_CHECKING:
 class NativeKernel:
     """Finds what `PythonKernel` with `RandomRepeat` finds, task by task (_native/explore/kernel.h)."""
 
-    def __init__(self, explorer: Explorer, *, room_numbers: bytes | None = None) -> None:
-        """`explorer` is this kernel's own.
+    def __init__(
+        self, explorer: Explorer, *, training_frames: int, room_numbers: bytes | None = None
+    ) -> None:
+        """`explorer` is this kernel's own, and explores for up to `training_frames`.
 
         `room_numbers` are the rooms' numbers by what it reads from memory, if that is where they come from.
         """
         self._explorer = explorer
+        self._limit = training_frames
         self._room_numbers = room_numbers
 
     def run(self, task: Task, score_index: ScoreIndex) -> ExplorationResult:
         """Explore until the limit, the end of the episode, or where the engine cannot go on."""
         start = task.start
         try:
-            actions, played, seen, seen_new, candidates, stopped = self._explorer.run(
+            actions, played, seen, seen_new, candidates, stopped, frame = self._explorer.run(
                 task.order,
                 task.random_state,
                 start.snapshot,
@@ -38,6 +41,7 @@ class NativeKernel:
                 start.score_length.score,
                 start.score_length.length,
                 score_index.memory(),
+                task.sampled(self._limit),
             )
         except ValueError as error:
             raise SnapshotError(
@@ -61,6 +65,7 @@ class NativeKernel:
                 )
                 for number, cell, offset, score, length, snapshot, level, room in candidates
             ),
+            frame=frame,
             stopped=stopped,
         )
 

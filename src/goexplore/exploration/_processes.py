@@ -120,6 +120,12 @@ class ProcessExecutor:
         for piece in score_index.pieces():
             self.sync(piece)
 
+    def restart(self, make_kernel: KernelFactory, initial_digest: bytes) -> None:
+        """Start other workers, with other kernels."""
+        self._make_kernel, self._initial_digest = make_kernel, initial_digest
+        self._score_index = ScoreIndex()
+        self._restart()
+
     def sync(self, changes: Changes) -> None:
         """Bring all workers' copies up to date."""
         for worker in self._workers:

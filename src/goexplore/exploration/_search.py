@@ -19,6 +19,7 @@ from goexplore.cells import CellEnvironment, End
 from goexplore.errors import EnvironmentContractError, require_at_least
 from goexplore.exploration._executor import Executor
 from goexplore.exploration._kernel import Task
+from goexplore.exploration._revision import CellReviser
 from goexplore.random import SplitMix64, stream_state
 from goexplore.selection import Selection
 
@@ -52,6 +53,8 @@ class Status:
     best_score: float = 0.0
     best_length: int = 0
     """Training frames of the best trajectory."""
+    revisions: int = 0
+    """Revisions of the cells, where they are dynamic."""
     has_result: bool = False
     """Whether the best trajectory is a result: it has won something, or ended an episode with costs."""
 
@@ -63,7 +66,7 @@ class Tally:
     explorations: int = 0
     training_frames: int = 0
     truncated: int = 0
-    """Explorations that came to the end of an episode that was cut off, as far as the kernel says so."""
+    """Explorations that came to the end of an episode that was cut off, where ends are kept."""
     short: int = 0
     """Explorations in which the episode ended or was lost within `SHORT` training frames."""
 
@@ -76,7 +79,7 @@ class Tally:
         self.truncated += found.end == End.TRUNCATED
         is_lost = len(found.actions) < found.training_frames * action_bytes  # its last action led to no cell
         is_short = found.training_frames <= self.SHORT
-        self.short += is_short and found.end != End.TRUNCATED and (is_lost or found.end == End.TERMINATED)
+        self.short += is_short and (is_lost or found.end == End.TERMINATED)
 
 
 StopRule: TypeAlias = Callable[[Status], bool]
@@ -98,12 +101,14 @@ class Search:
         executor: Executor,
         archive: Archive | None = None,
         status: Status | None = None,
+        reviser: CellReviser | None = None,
         batch_size: int = 100,
         seed: int = 0,
     ) -> None:
         """`cell_env` gives the initial state; the executor's kernels have environments of their own.
 
-        Give the `archive` and `status` of an earlier search to go on with it.
+        Give the `archive` and `status` of an earlier search to go on with it. A `reviser` revises dynamic
+        cells on the way; it has the same `cell_env`.
         """
         require_at_least("batch_size", batch_size, 1)
         require_at_least("seed", seed, 0)
@@ -112,6 +117,7 @@ class Search:
         self.archive = archive
         self.selection = selection
         self.executor = executor
+        self.reviser = reviser
         self.exploring = False
         """Whether explorations are running: the only time when an exception leaves the archive whole."""
         self.failed_while_exploring = False
@@ -131,12 +137,16 @@ class Search:
         if len(self.archive) == 0:
             cell = cell_env.reset()
             self.archive.add_root(cell, cell_env.snapshot(), cell_env.location(), cell_env.objective())
+        self._begin()
+        self.status = self._complete(status or Status())
+
+    def _begin(self) -> None:
+        """Let the others take in an archive that they have seen nothing of."""
         self._ends = sum(map(self._is_end, range(len(self.archive))))
         for start in range(0, len(self.archive), _REFRESH_SIZE):
             added = range(start, min(start + _REFRESH_SIZE, len(self.archive)))
             self.selection.refresh(self.archive, Update(added=added, touched=set(added)))
         self.executor.start(self.archive.score_index)
-        self.status = self._complete(status or Status())
 
     def run(
         self, until: StopRule, *callbacks: Callback, tick: Callable[[Search], None] = lambda search: None
@@ -149,12 +159,29 @@ class Search:
         """
         self._clock = monotonic()
         while not until(self.status):
+            if self.reviser is not None and self.reviser.is_due(self.status.game_frames):
+                self._revise(self.reviser)
+                continue
             batch = self._select()
             results = self._return_and_explore(batch, tick)
             update = self._update(batch, results)
             for callback in callbacks:
                 callback(self, update)
         return self.status
+
+    def _revise(self, reviser: CellReviser) -> None:
+        """Look for better cells, and go on with an archive of them if there are any.
+
+        It depends on the archive, the frames that were kept and how many batches there were, so a search that
+        is resumed before it does the same again.
+        """
+        random = SplitMix64(stream_state(self._seed, self.status.batches, 0, len(reviser.revisions)))
+        archive = reviser.revise(self.archive, self.status.game_frames, random)
+        if archive is not self.archive:
+            self.archive, self.selection = archive, reviser.make_selection()
+            reviser.restart(self.executor)
+            self._begin()
+        self.status = self._complete(self.status)
 
     def _select(self) -> list[Entry]:
         """Choose a batch of cells, with replacement (section 2.1.2)."""
@@ -199,6 +226,8 @@ class Search:
         game_frames = self.status.game_frames + explored
         update = self.archive.update(batch, results, game_frame=game_frames)
         self._ends += sum(map(self._is_end, update.added))
+        if self.reviser is not None:
+            self.reviser.add_frames(found.frame for found in results)
         for found in results:
             self.tally.add(found, self.archive.segments.action_bytes)
             if found.stopped is not None:
@@ -237,5 +266,6 @@ class Search:
             level=max((location.level for location in self.archive.locations), default=-1),
             best_score=best.score,
             best_length=best.length,
+            revisions=len(self.reviser.revisions) if self.reviser else 0,
             has_result=self.archive.best_is_a_result,
         )

@@ -31,6 +31,13 @@ class ThreadExecutor:
         """Use the archive's own index."""
         self._score_index = score_index
 
+    def restart(self, make_kernel: KernelFactory, initial_digest: bytes) -> None:
+        """Give each thread another kernel."""
+        for kernel in self._kernels:
+            kernel.close()
+        self._make_kernel = make_kernel
+        self._kernels = [make_kernel() for _ in self._kernels]
+
     def run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
         """Run explorations on all threads and return their results in the order of the tasks."""
         if self._interrupted:  # kernels remember what they offered in the batch that was dropped

@@ -25,7 +25,15 @@ from goexplore.envs import (
 )
 from goexplore.errors import ConfigError, require_at_least
 from goexplore.exploration import ExplorationConfig, KernelFactory, NativeKernel
-from goexplore.problems import CellsSpec, DownscaledConfig, EngineBinding, EnvironmentSpec, Family, Problem
+from goexplore.problems import (
+    NAMED_CELLS,
+    CellsSpec,
+    DynamicConfig,
+    EngineBinding,
+    EnvironmentSpec,
+    Family,
+    Problem,
+)
 
 
 def _known(rom: str, name: str) -> Any:
@@ -169,17 +177,21 @@ class AtariGame(EnvironmentSpec):
             room_address=-1 if game.room_address is None else game.room_address,
             level_address=-1 if game.level_address is None else game.level_address,
         )
-        # Cells with domain knowledge track their room; for downscaled ones it is read from memory.
-        from_memory = cells["cells"] == DownscaledConfig.kind and game.room_address is not None
-        return NativeKernel(explorer, room_numbers=game.room_numbers if from_memory else None)
+        # Cells with domain knowledge track their room; for those of whole frames it is read from memory.
+        from_memory = cells["cells"] in NAMED_CELLS and game.room_address is not None
+        return NativeKernel(
+            explorer,
+            training_frames=exploration.training_frames,
+            room_numbers=game.room_numbers if from_memory else None,
+        )
 
 
 def _any_game(target: str) -> Problem:
-    """Return the problem of a game given by its id: downscaled cells, the follow-up's weights for those."""
+    """Return the problem of a game given by its id: dynamic cells, the follow-up's weights for those."""
     game = gymnasium_id(rom_name(target))
     return Problem(
         env=AtariGame(game=game),
-        cells=DownscaledConfig(),
+        cells=DynamicConfig(),
         exploration=ExplorationConfig(ends="drop"),
         name=game,
     )
@@ -188,5 +200,5 @@ def _any_game(target: str) -> Problem:
 ATARI = Family(
     prefix="ALE/",
     make=_any_game,
-    description="any Atari game, such as ALE/PrivateEye-v5, with downscaled cells",
+    description="any Atari game, such as ALE/PrivateEye-v5, with dynamic cells",
 )

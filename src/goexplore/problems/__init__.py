@@ -17,10 +17,12 @@ from goexplore.problems._registry import (
     register,
 )
 from goexplore.problems._specs import (
+    NAMED_CELLS,
     CellsSpec,
     Combination,
     DefaultCells,
     DownscaledConfig,
+    DynamicConfig,
     EngineBinding,
     EnvironmentSpec,
     FactorySpec,
@@ -30,10 +32,12 @@ from goexplore.problems._specs import (
 )
 
 __all__ = [
+    "NAMED_CELLS",
     "CellsSpec",
     "Combination",
     "DefaultCells",
     "DownscaledConfig",
+    "DynamicConfig",
     "EngineBinding",
     "EnvironmentSpec",
     "FactorySpec",

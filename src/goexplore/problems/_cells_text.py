@@ -11,10 +11,11 @@ from typing import Any
 from goexplore.errors import ConfigError
 from goexplore.problems._chosen_cells import Grid, Rendering
 from goexplore.problems._registry import import_path
-from goexplore.problems._specs import CellsSpec, Combination, DownscaledConfig, as_cells
+from goexplore.problems._specs import CellsSpec, Combination, DownscaledConfig, DynamicConfig, as_cells
 
 _KINDS: dict[str, Callable[..., CellsSpec]] = {
     "downscaled": DownscaledConfig,
+    "dynamic": DynamicConfig,
     "grid": Grid,
     "rendering": Rendering,
 }
@@ -26,9 +27,9 @@ _IMPORT_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 def cells_from_text(text: str) -> CellsSpec:
     """Return the cells that a text names.
 
-    It is `downscaled`, `rendering` or `grid(NAME, ...)`, with settings in parentheses as in Python, an import
-    path such as `my_game:cell`, or a sum of these. Names in a grid need no quotes. A module is only imported
-    because the user names it here.
+    It is `dynamic`, `downscaled`, `rendering` or `grid(NAME, ...)`, with settings in parentheses as in
+    Python, an import path such as `my_game:cell`, or a sum of these. Names in a grid need no quotes. A module
+    is only imported because the user names it here.
     """
     parts = [_part(each.strip(), text) for each in _terms(text)]
     return parts[0] if len(parts) == 1 else Combination(tuple(parts))

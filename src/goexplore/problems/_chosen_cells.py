@@ -11,7 +11,7 @@ from typing import Any
 from goexplore.cells import WHOLE, GridAxis, GridCells, RenderedCells
 from goexplore.envs import Environment
 from goexplore.errors import ConfigError, require_at_least, require_between
-from goexplore.problems._specs import CellsSpec, Combination
+from goexplore.problems._specs import NAMED_CELLS, CellsSpec, Combination
 
 
 @dataclass(frozen=True, init=False)
@@ -171,5 +171,8 @@ def cells_with_settings(cells: CellsSpec, settings: dict[str, Any]) -> CellsSpec
         known = cells.parts if isinstance(cells, Combination) else (cells,)
         own = known if len(known) == len(found) else known[:1] * len(found)
         return Combination(tuple(map(cells_with_settings, own, found)))
-    made: CellsSpec = {Grid.kind: Grid(WHOLE), Rendering.kind: Rendering()}.get(str(kind), cells)
+    made: CellsSpec | None = {Grid.kind: Grid(WHOLE), Rendering.kind: Rendering()}.get(str(kind))
+    if made is None:
+        named = (cells, *NAMED_CELLS.values())
+        made = next((each for each in named if each.settings().keys() == settings.keys()), cells)
     return made.with_settings(settings)

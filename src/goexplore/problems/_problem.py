@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import gymnasium
 
-from goexplore.cells import CellEnvironment, EventRule, Objective, require_event_rules
+from goexplore.cells import (
+    PAPER_DOWNSCALING,
+    CellEnvironment,
+    Downscaling,
+    DynamicCells,
+    EventRule,
+    Objective,
+    require_event_rules,
+)
 from goexplore.engines import EngineWish
 from goexplore.envs import Environment
 from goexplore.errors import ConfigError, ProblemError
 from goexplore.exploration import (
+    CellReviser,
     Executor,
     ExplorationConfig,
     Kernel,
+    KernelFactory,
     ProcessExecutor,
     PythonKernel,
     RandomRepeat,
+    Revision,
     SerialExecutor,
     StartMethod,
     ThreadExecutor,
@@ -63,7 +74,7 @@ class Problem:
         self,
         *,
         env: EnvironmentSpec | Callable[[], Environment],
-        cells: CellsSpec | Callable[..., Any] | None = None,
+        cells: CellsSpec | Callable[..., Any] | str | None = None,
         selection: SelectionConfig | None = None,
         exploration: ExplorationConfig | None = None,
         name: str = "",
@@ -75,8 +86,8 @@ class Problem:
         Args:
             env: An environment's class, a function without arguments that makes one, or settings.
             cells: A function of the observation, or of observation and info; a class of cell representations;
-                or settings, such as `goexplore.Grid("x", "y", size=16)`. Without it, cells are downscaled
-                images, or the observation itself where it is made of whole numbers.
+                settings, such as `goexplore.Grid("x", "y", size=16)`; or a text, such as "dynamic". Without
+                it, cells are dynamic for images, or the observation itself where it is made of whole numbers.
             selection: How cells are chosen.
             exploration: How cells are explored from.
             name: By default that of the environment.
@@ -90,6 +101,10 @@ class Problem:
         spec = env if isinstance(env, EnvironmentSpec) else _from_callable(env)
         if cells is None:
             cells = DefaultCells()
+        elif isinstance(cells, str):
+            from goexplore.problems._cells_text import cells_from_text  # which knows problems by name
+
+            cells = cells_from_text(cells)
         values = {
             "env": spec,
             "cells": as_cells(cells),
@@ -195,6 +210,11 @@ class Problem:
         """Return this problem on the engine that verification replays on."""
         return dataclasses.replace(self, env=self.env.reference())
 
+    def after_revisions(self, revisions: Sequence[Revision]) -> Problem:
+        """Return this problem with the cells that a search has after these revisions."""
+        now = revisions[-1].downscaling if revisions else PAPER_DOWNSCALING
+        return dataclasses.replace(self, cells=self.cells.revised(now))
+
     def make_cell_env(self) -> CellEnvironment:
         """Return a fresh environment with cells."""
         return self.with_cells(self.env())
@@ -212,6 +232,28 @@ class Problem:
     def make_selection(self, cell_env: CellEnvironment) -> Selection:
         """Return a fresh selection."""
         return self.selection.build(cell_env.cells)
+
+    def make_reviser(self, cell_env: CellEnvironment) -> CellReviser | None:
+        """Return what revises the cells of a search on the way, if they are dynamic."""
+        plan = self.cells.revision_plan()
+        if plan is None or not isinstance(cell_env.cells, DynamicCells):
+            return None
+
+        def make_kernels(downscaling: Downscaling) -> KernelFactory:
+            return dataclasses.replace(self, cells=self.cells.revised(downscaling)).kernel_factory()
+
+        return CellReviser(
+            cell_env=cell_env,
+            cells=cell_env.cells,
+            plan=plan,
+            make_selection=partial(self.make_selection, cell_env),
+            make_kernels=make_kernels,
+        )
+
+    def kernel_factory(self) -> KernelFactory:
+        """Return what makes kernels: native ones where there are any."""
+        native = self.env.make_kernel(self.cells, self.exploration)
+        return partial(Problem.make_python_kernel, self) if native is None else native
 
     def make_python_kernel(self) -> Kernel:
         """Return the reference kernel, with an environment of its own."""
@@ -239,7 +281,7 @@ class Problem:
         native = None if judged_in_python else self.env.make_kernel(self.cells, self.exploration)
         if native is not None:
             return SerialExecutor(native) if workers is None else ThreadExecutor(native, workers=workers)
-        make = partial(Problem.make_python_kernel, self)
+        make = self.kernel_factory()
         if workers is None:
             return SerialExecutor(make)
         return ProcessExecutor(

@@ -6,6 +6,7 @@ in config.json. A user's own class or function is wrapped, and written down as t
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import sys
 from abc import ABC, abstractmethod
@@ -13,11 +14,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from goexplore.cells import CellRepresentation, CombinedCells, DownscaledCells, FunctionCells
+from goexplore.cells import (
+    PAPER_DOWNSCALING,
+    CellRepresentation,
+    CombinedCells,
+    DownscaledCells,
+    Downscaling,
+    DynamicCells,
+    FunctionCells,
+)
 from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Environment
 from goexplore.errors import (
@@ -26,8 +35,9 @@ from goexplore.errors import (
     ProblemError,
     require_at_least,
     require_between,
+    require_whole,
 )
-from goexplore.exploration import ExplorationConfig, KernelFactory
+from goexplore.exploration import ExplorationConfig, KernelFactory, RevisionPlan
 
 Spec = TypeVar("Spec", bound="_Spec")
 
@@ -158,6 +168,14 @@ class CellsSpec(_Spec, ABC):
         """Return the combination of a function's cells and these."""
         return Combination((as_cells(other), self))
 
+    def revised(self, downscaling: Downscaling) -> CellsSpec:
+        """Return these cells with the parameters that a search found: only dynamic cells have such."""
+        return self
+
+    def revision_plan(self) -> RevisionPlan | None:
+        """Return when and how a search revises these cells, if they are dynamic."""
+        return None
+
 
 @dataclass(frozen=True, kw_only=True)
 class DownscaledConfig(CellsSpec):
@@ -188,6 +206,68 @@ class DownscaledConfig(CellsSpec):
             "cell_height": self.height,
             "levels": self.levels,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicConfig(CellsSpec):
+    """Cells without domain knowledge: downscaled frames, their resolution found on the way (follow-up)."""
+
+    kind = "dynamic"
+    bound: ClassVar[Downscaling] = PAPER_DOWNSCALING
+    """The parameters of now, which `revised` sets: no setting, for the search finds them."""
+    target_share: float = 0.125
+    """How many cells the different frames of a sample should fall into, as a share of their number."""
+    sample_frames: int = 10_000
+    """Frames of the search by which parameters are compared: the newest different ones, of which each
+    exploration gives one (the follow-up's number)."""
+    draws: int = 300
+    """Parameters that a revision tries."""
+    first_revision: int = 500_000
+    """Game frames at which cells are revised for the first time, from the paper's 11 x 8 x 8; then at twice
+    as many, four times as many, and so on."""
+
+    def __post_init__(self) -> None:
+        require_between("target_share", self.target_share, 0.001, 1)
+        require_whole("sample_frames", self.sample_frames, 1)
+        require_whole("draws", self.draws, 0)
+        require_whole("first_revision", self.first_revision, 1)
+
+    def __call__(self, env: Environment) -> DynamicCells:
+        """Return dynamic cells, with the environment's palette."""
+        return DynamicCells(downscaling=self.bound, palette=env.palette)
+
+    def native_settings(self) -> dict[str, Any]:
+        """Return the native kernel's terms."""
+        width, height, levels = self.bound
+        return {"cells": self.kind, "cell_width": width, "cell_height": height, "levels": levels}
+
+    def revised(self, downscaling: Downscaling) -> DynamicConfig:
+        """Return the same cells with other parameters."""
+        return _bind(self, downscaling)
+
+    def revision_plan(self) -> RevisionPlan:
+        """Return when and how a search revises these cells."""
+        return RevisionPlan(
+            first=self.first_revision,
+            frames=self.sample_frames,
+            target_share=self.target_share,
+            draws=self.draws,
+        )
+
+
+Bound = TypeVar("Bound", bound="DynamicConfig | DefaultCells")
+
+
+def _bind(spec: Bound, downscaling: Downscaling) -> Bound:
+    bound = copy.copy(spec)
+    object.__setattr__(bound, "bound", Downscaling(*downscaling))
+    return bound
+
+
+NAMED_CELLS: dict[str, DownscaledConfig | DynamicConfig] = {
+    each.kind: each for each in (DownscaledConfig(), DynamicConfig())
+}
+"""Cells that any problem with images can have, by the names that `explore` and the command line take."""
 
 
 def path_of(thing: Any) -> str:
@@ -379,9 +459,11 @@ _SMALL_ARRAY = 512
 
 @dataclass(frozen=True)
 class DefaultCells(CellsSpec):
-    """Cells for a problem that names none: downscaled images, else the observation itself."""
+    """Cells for a problem that names none: dynamic for images, else the observation itself."""
 
     kind = "default"
+    bound: ClassVar[Downscaling] = PAPER_DOWNSCALING
+    """The parameters of now, for images: see `DynamicConfig`."""
 
     def __call__(self, env: Environment) -> CellRepresentation:
         """Look at the first observation and decide."""
@@ -389,8 +471,7 @@ class DefaultCells(CellsSpec):
         seen = env.observation()
         small = isinstance(seen, np.ndarray) and seen.size <= _SMALL_ARRAY and seen.dtype.kind in "iub"
         if isinstance(seen, np.ndarray) and seen.ndim >= 2 and not small:
-            width, height = min(11, seen.shape[1]), min(8, seen.shape[0])
-            return DownscaledCells(width=width, height=height, palette=env.palette)
+            return DynamicConfig().revised(self.bound)(env)
         if _has_floats(seen):
             raise ConfigError(
                 "expected a cell function for observations that are real numbers, got none: "
@@ -398,6 +479,14 @@ class DefaultCells(CellsSpec):
                 "rounds them to whole numbers"
             )
         return FunctionCells(_itself)
+
+    def revised(self, downscaling: Downscaling) -> DefaultCells:
+        """Return the same cells with other parameters, for images."""
+        return _bind(self, downscaling)
+
+    def revision_plan(self) -> RevisionPlan:
+        """Return when and how a search revises them, for images."""
+        return DynamicConfig().revision_plan()
 
 
 def _itself(observation: Any) -> Any:

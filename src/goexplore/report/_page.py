@@ -30,6 +30,7 @@ from goexplore.report._sections import (
     events_section,
     gallery_section,
     map_section,
+    revisions_section,
     settings_section,
     summary_section,
     tree_section,
@@ -119,6 +120,8 @@ def _search_sections(
         sections.append(("tree", f"Trajectories of {best.name}", tree_section(view)))
     if any(run.source.problem.events or run.source.archive.events for run in runs):
         sections.append(("events", "Events", events_section(runs, videos, progress)))
+    if best.source.revisions:
+        sections.append(("revisions", f"Revisions of the cells of {best.name}", revisions_section(best)))
     if videos:
         sections.append(("videos", "Best trajectories", videos_section(runs, videos, progress)))
     sections.append(("verification", "Verification", verification_section(runs)))

@@ -103,6 +103,26 @@ def summary_section(runs: Sequence[ReportedRun], best: ReportedRun) -> str:
     return f'<div class="cards">{shown}</div>{of}{table(list(columns), rows, numbers=range(3, len(columns)))}'
 
 
+def revisions_section(run: ReportedRun) -> str:
+    """Return the history of dynamic cells."""
+    rows = [
+        [
+            f"{each.game_frames:,}",
+            f"{each.width} x {each.height}",
+            str(each.levels),
+            f"{each.cells_before:,}",
+            f"{each.cells_after:,}",
+        ]
+        for each in run.source.revisions
+    ]
+    names = ["game frames", "width x height", "levels", "cells before", "cells after"]
+    note = (
+        '<p class="note">The resolution of the cells, as it was found from frames of the search. It began '
+        "with 11 x 8 and 8 levels.</p>"
+    )
+    return note + table(names, rows, numbers=range(len(names)))
+
+
 def curves_section(groups: Sequence[Group], columns: Sequence[str] = ()) -> str:
     """Return plots over game frames: of these columns, or of all that are worth it."""
     legend = "".join(

@@ -35,6 +35,8 @@ class SearchMetrics:
     max_score: float = 0.0
     has_result: bool = False
     """Whether that score was won, or is that of an ended episode with costs; else it is that of the start."""
+    revisions: int = 0
+    """Of the cells, where they are dynamic: what `cells` counts changes with each."""
     game_frames_per_second: float = 0.0
     """Over the last half minute."""
     memory_bytes: int = 0
@@ -58,6 +60,7 @@ class SearchMetrics:
             level=status.level,
             max_score=status.best_score,
             has_result=status.has_result,
+            revisions=status.revisions,
             game_frames_per_second=round(game_frames_per_second, 1),
             memory_bytes=memory_bytes,
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from goexplore.archive import Archive
 from goexplore.errors import ConfigError
-from goexplore.exploration import Status
+from goexplore.exploration import Revision, Status
 from goexplore.problems import Problem
 from goexplore.runs._search_directory import SearchDirectory
 
@@ -27,6 +27,8 @@ class SavedRun:
     directory: SearchDirectory
     checkpoint: Path
     """The folder of that checkpoint."""
+    revisions: tuple[Revision, ...] = ()
+    """Of dynamic cells; the problem's cells are those of the last one."""
     warnings: tuple[str, ...] = ()
     """About checkpoints that could not be read."""
 
@@ -37,12 +39,13 @@ class SavedRun:
         checkpoint = directory.last_checkpoint()
         return cls(
             path=Path(path).resolve(),
-            problem=directory.problem(problem),
+            problem=directory.problem(problem).after_revisions(checkpoint.revisions),
             seed=directory.seed(),
             archive=checkpoint.archive,
             status=checkpoint.status,
             directory=directory,
             checkpoint=checkpoint.folder,
+            revisions=checkpoint.revisions,
             warnings=checkpoint.warnings,
         )
 

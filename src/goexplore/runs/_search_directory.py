@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goexplore.archive import Archive, read_archive, write_archive
+from goexplore.archive import Archive, read_archive, read_frames, write_archive, write_frames
 from goexplore.cells import CellRepresentation
 from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Location
 from goexplore.errors import CheckpointError, ConfigError
-from goexplore.exploration import Status
+from goexplore.exploration import CellReviser, Revision, Status
 from goexplore.files import write_json
 from goexplore.problems import Problem, problem_from_file
 from goexplore.runs._directory import Directory, clear_errors
@@ -29,6 +29,10 @@ class Checkpoint:
     folder: Path
     archive: Archive
     status: Status
+    revisions: tuple[Revision, ...] = ()
+    """Of dynamic cells."""
+    frames: tuple[bytes, ...] = ()
+    """By which the next revision goes, packed."""
     damaged: tuple[Path, ...] = ()
     """Newer checkpoints that could not be read."""
     warnings: tuple[str, ...] = ()
@@ -88,14 +92,27 @@ class SearchDirectory(Directory):
         """Return all lines of metrics.jsonl."""
         return from_lines(SearchMetrics, self.metrics_lines())
 
-    def write_checkpoint(self, archive: Archive, status: Status, cells: CellRepresentation) -> Path:
+    def write_checkpoint(
+        self,
+        archive: Archive,
+        status: Status,
+        cells: CellRepresentation,
+        reviser: CellReviser | None = None,
+    ) -> Path:
         """Write a checkpoint that is there whole or not at all; keep the last two."""
         content = {
             "status": dataclasses.asdict(status),
             "locations": sorted(archive.locations),
             "action_bytes": archive.segments.action_bytes,
         }
-        return self._write_checkpoint(lambda folder: write_archive(archive, folder, cells.columns), content)
+        if reviser is not None:
+            content["revisions"] = [dataclasses.asdict(revision) for revision in reviser.revisions]
+
+        def write(folder: Path) -> list[Path]:
+            files = write_archive(archive, folder, cells.columns)
+            return files if reviser is None else [*files, write_frames(reviser.frames, folder)]
+
+        return self._write_checkpoint(write, content)
 
     def read_checkpoint(self) -> Checkpoint | None:
         """Return the newest checkpoint that is whole, or None if none was ever written."""
@@ -126,15 +143,17 @@ class SearchDirectory(Directory):
         saved = self._saved(folder)
         try:
             status = Status(**saved.content["status"])
+            revisions = tuple(Revision(**revision) for revision in saved.content.get("revisions", ()))
             archive = read_archive(
                 folder,
                 reset_seen=self._search()["problem"]["selection"]["reset_seen"],
                 action_bytes=saved.content["action_bytes"],
                 locations=[Location(*location) for location in saved.content["locations"]],
             )
+            frames = read_frames(folder) if "revisions" in saved.content else ()
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"expected meta.json and its files, got {error!r}") from error
-        return Checkpoint(folder=folder, archive=archive, status=status)
+        return Checkpoint(folder=folder, archive=archive, status=status, revisions=revisions, frames=frames)
 
     def write_verification(self, values: dict[str, Any]) -> None:
         """Keep what a verification found, for reports."""

@@ -118,10 +118,11 @@ def run_search(
         run.require(problem, seed, engine)
         engine = run.engine()
     problem.require_functions()
-    problem, reason = problem.with_engine(engine)
+    problem, reason = problem.after_revisions(()).with_engine(engine)
     cell_env = problem.make_cell_env()
     initial_digest = cell_env.initial_digest()  # finds settings that do not fit before anything is written
     selection = problem.make_selection(cell_env)
+    reviser = problem.make_reviser(cell_env)
     with contextlib.ExitStack() as stack:
         stack.callback(cell_env.close)
         executor = problem.make_executor(
@@ -146,6 +147,8 @@ def run_search(
                 reporter.log(f"warning: {warning}")
             run.set_aside(checkpoint.damaged)
             archive, status = checkpoint.archive, checkpoint.status
+            if reviser is not None:
+                reviser.resume(checkpoint.revisions, checkpoint.frames, executor)
             _require_initial_state(archive, cell_env)
         else:
             archive = Archive(
@@ -158,6 +161,7 @@ def run_search(
             executor=executor,
             archive=archive,
             status=status,
+            reviser=reviser,
             batch_size=problem.exploration.batch_size,
             seed=seed,
         )
@@ -217,7 +221,7 @@ class _SearchSession(Session):
         self._shown = self.began
         self._metrics_of_every_batch = metrics_of_every_batch
         self._recorded_game_frames = max((line.game_frames for line in run.metrics()[-1:]), default=0)
-        self._saved_batches = -1 if search.status.batches == 0 else search.status.batches
+        self._saved_progress = None if search.status.batches == 0 else self._search_progress()
         self._pace = Pace(search.status.game_frames, seconds=_PACE_SECONDS)
 
     def explore(self, cells: CellRepresentation) -> None:
@@ -338,10 +342,15 @@ class _SearchSession(Session):
         self._recorded_game_frames = status.game_frames
 
     def _save(self, cells: CellRepresentation) -> None:
-        if self._search.status.batches != self._saved_batches:
-            self._directory.write_checkpoint(self._search.archive, self._search.status, cells)
-            self._saved_batches = self._search.status.batches
+        search, progress = self._search, self._search_progress()
+        if progress != self._saved_progress:
+            self._directory.write_checkpoint(search.archive, search.status, cells, search.reviser)
+            self._saved_progress = progress
         self.saved()
+
+    def _search_progress(self) -> tuple[int, int]:
+        """Return what is different after a batch or a revision."""
+        return self._search.status.batches, self._search.status.revisions
 
     def _interrupt(self) -> None:
         self.interrupted = True

@@ -11,12 +11,19 @@
 
 #include "../atari/console.h"
 #include "../cells/downscale.h"
+#include "../cells/frames.h"
 #include "../cells/tracking.h"
 #include "digest.h"
 
 enum { UNKNOWN = -1, NO_CANDIDATE = -1, NO_LOCATION = -1 };
 
-typedef enum { CELLS_DOWNSCALED, CELLS_MONTEZUMA, CELLS_PITFALL } CellsKind;
+/* Dynamic cells are downscaled ones that keep the frame in every snapshot. */
+typedef enum { CELLS_DOWNSCALED, CELLS_DYNAMIC, CELLS_MONTEZUMA, CELLS_PITFALL } CellsKind;
+
+static inline bool are_downscaled(CellsKind kind)
+{
+    return kind == CELLS_DOWNSCALED || kind == CELLS_DYNAMIC;
+}
 
 /* ---- what is known ------------------------------------------------------------------------------------------------- */
 
@@ -127,6 +134,7 @@ typedef struct {
     int32_t visit, offset;
     ScoreLength score_length;
     int16_t level, room;
+    uint32_t snapshot_size;
 } Candidate;
 
 typedef struct {
@@ -142,7 +150,7 @@ typedef struct {
     int32_t score_limit;               /* where the score starts again at 0, or 0 */
     int32_t room_address, level_address; /* in memory, or NO_LOCATION */
     int16_t grey[256];
-    size_t max_key, snapshot_size;
+    size_t max_key, max_snapshot;
     /* Where it is */
     Machine machine;
     Tracked tracked;
@@ -157,6 +165,8 @@ typedef struct {
     uint8_t *snapshots;
     uint8_t *taken;
     size_t candidate_count, taken_count, played;
+    uint8_t *sample; /* dynamic cells: the frame that was asked for, packed */
+    size_t sample_size;
     /* The best of what was sent in this batch by tasks that come before */
     Table sent;
     ScoreLength *sent_best;
@@ -166,9 +176,19 @@ typedef struct {
 
 enum { SNAPSHOT_VERSION = 2, SNAPSHOT_HEAD = 3 };
 
+/* Bytes of the tracked state: the most of them, where it is a frame. */
 static size_t tracked_size(const Explorer *explorer)
 {
-    return explorer->kind == CELLS_MONTEZUMA ? MONTEZUMA_STATE : explorer->kind == CELLS_PITFALL ? PITFALL_STATE : 0;
+    switch (explorer->kind) {
+    case CELLS_MONTEZUMA:
+        return MONTEZUMA_STATE;
+    case CELLS_PITFALL:
+        return PITFALL_STATE;
+    case CELLS_DYNAMIC:
+        return FRAME_HEAD + SCREEN_HEIGHT * SCREEN_WIDTH;
+    default:
+        return 0;
+    }
 }
 
 static void explorer_free(Explorer *explorer)
@@ -182,6 +202,7 @@ static void explorer_free(Explorer *explorer)
     free(explorer->candidates);
     free(explorer->snapshots);
     free(explorer->taken);
+    free(explorer->sample);
     free(explorer->sent_best);
 }
 
@@ -192,31 +213,34 @@ static bool explorer_begin(Explorer *explorer, uint32_t levels)
     size_t room = 16;
     while (room < most)
         room *= 2;
-    explorer->max_key = explorer->kind == CELLS_DOWNSCALED ? (size_t)explorer->cell_width * explorer->cell_height
-                                                           : (size_t)MAX_TRACKED_KEY;
-    explorer->snapshot_size = SNAPSHOT_HEAD + tracked_size(explorer) + sizeof(State);
+    explorer->max_key = are_downscaled(explorer->kind) ? (size_t)explorer->cell_width * explorer->cell_height
+                                                       : (size_t)MAX_TRACKED_KEY;
+    explorer->max_snapshot = SNAPSHOT_HEAD + tracked_size(explorer) + sizeof(State);
     explorer->sent_room = 1024;
     explorer->visits = malloc(most * sizeof *explorer->visits);
     explorer->keys = malloc(most * explorer->max_key);
     explorer->key_sizes = malloc(most * sizeof *explorer->key_sizes);
     explorer->candidates = malloc(most * sizeof *explorer->candidates);
-    explorer->snapshots = malloc(most * explorer->snapshot_size);
+    explorer->snapshots = malloc(most * explorer->max_snapshot);
     explorer->taken = malloc(most);
+    explorer->sample = malloc(explorer->max_snapshot);
     explorer->sent_best = malloc(explorer->sent_room * sizeof *explorer->sent_best);
     return explorer->visits && explorer->keys && explorer->key_sizes && explorer->candidates && explorer->snapshots &&
-           explorer->taken && explorer->sent_best && table_begin(&explorer->visited, room) &&
+           explorer->taken && explorer->sample && explorer->sent_best && table_begin(&explorer->visited, room) &&
            table_begin(&explorer->sent, explorer->sent_room) &&
-           (explorer->kind != CELLS_DOWNSCALED ||
+           (!are_downscaled(explorer->kind) ||
             downscale_begin(&explorer->downscaler, SCREEN_HEIGHT, SCREEN_WIDTH, explorer->cell_width,
                             explorer->cell_height, levels));
 }
 
 static bool explorer_restore(Explorer *explorer, const uint8_t *snapshot, size_t size)
 {
-    const size_t tracked = tracked_size(explorer);
-    if (size != explorer->snapshot_size || snapshot[0] != SNAPSHOT_VERSION ||
-        (size_t)(snapshot[1] | snapshot[2] << 8) != tracked)
+    if (size < SNAPSHOT_HEAD + sizeof(State) || snapshot[0] != SNAPSHOT_VERSION)
         return false;
+    const size_t tracked = (size_t)(snapshot[1] | snapshot[2] << 8);
+    if (size != SNAPSHOT_HEAD + tracked + sizeof(State) ||
+        (explorer->kind == CELLS_DYNAMIC ? tracked <= FRAME_HEAD : tracked != tracked_size(explorer)))
+        return false; /* a frame is kept for other cells, later: this exploration does not need it */
     snapshot += SNAPSHOT_HEAD;
     if (explorer->kind == CELLS_MONTEZUMA && !load_montezuma(&explorer->tracked, snapshot))
         return false;
@@ -225,17 +249,22 @@ static bool explorer_restore(Explorer *explorer, const uint8_t *snapshot, size_t
     return restore_state(&explorer->machine, snapshot + tracked, sizeof(State));
 }
 
-static void explorer_snapshot(const Explorer *explorer, uint8_t *snapshot)
+/* Write a snapshot and return its size. */
+static size_t explorer_snapshot(const Explorer *explorer, uint8_t *snapshot)
 {
-    const size_t tracked = tracked_size(explorer);
+    size_t tracked = tracked_size(explorer);
+    if (explorer->kind == CELLS_DYNAMIC)
+        tracked = pack_frame(explorer->machine.screen[0], SCREEN_HEIGHT, SCREEN_WIDTH, explorer->grey,
+                             snapshot + SNAPSHOT_HEAD);
     snapshot[0] = SNAPSHOT_VERSION;
     snapshot[1] = (uint8_t)tracked;
-    snapshot[2] = 0;
+    snapshot[2] = (uint8_t)(tracked >> 8);
     if (explorer->kind == CELLS_MONTEZUMA)
         store_montezuma(&explorer->tracked, snapshot + SNAPSHOT_HEAD);
     if (explorer->kind == CELLS_PITFALL)
         store_pitfall(&explorer->tracked, snapshot + SNAPSHOT_HEAD);
     memcpy(snapshot + SNAPSHOT_HEAD + tracked, &explorer->machine.state, sizeof(State));
+    return SNAPSHOT_HEAD + tracked + sizeof(State);
 }
 
 static uint64_t draw_word(uint64_t *stream) /* SplitMix64, as in goexplore/random.py */
@@ -270,7 +299,7 @@ static size_t cell_key(Explorer *explorer, uint8_t *key)
 
 static void record_location(const Explorer *explorer, Candidate *candidate)
 {
-    if (explorer->kind == CELLS_DOWNSCALED) {
+    if (are_downscaled(explorer->kind)) {
         const uint8_t *ram = explorer->machine.state.ram;
         const bool mapped = explorer->room_address >= 0;
         candidate->room = mapped ? ram[explorer->room_address] : NO_LOCATION;
@@ -303,6 +332,7 @@ typedef struct {
     size_t snapshot_size, cell_size;
     int32_t number;
     ScoreLength score_length;
+    uint32_t sampled; /* dynamic cells: the training frame whose frame is wanted, from 1; 0 for none */
 } Task;
 
 typedef enum { EXPLORED, BAD_SNAPSHOT, OUT_OF_MEMORY } Outcome;
@@ -324,7 +354,7 @@ static Outcome explore(Explorer *explorer, const Task *task, const ScoreIndex *s
         table_clear(&explorer->sent); /* it was for tasks that come after this one, or for another batch */
     explorer->last_order = task->order;
     table_clear(&explorer->visited);
-    explorer->candidate_count = explorer->taken_count = explorer->played = 0;
+    explorer->candidate_count = explorer->taken_count = explorer->played = explorer->sample_size = 0;
     if (task->cell_size > explorer->max_key || !explorer_restore(explorer, task->snapshot, task->snapshot_size))
         return BAD_SNAPSHOT;
     Visit *here = first_visit(explorer, digest(task->cell, task->cell_size), task->cell, task->cell_size);
@@ -350,6 +380,9 @@ static Outcome explore(Explorer *explorer, const Task *task, const ScoreIndex *s
         const size_t size = cell_key(explorer, key);
         if (size == 0)
             break; /* the action that ended the episode has no destination cell */
+        if (explorer->played == task->sampled && explorer->kind == CELLS_DYNAMIC)
+            explorer->sample_size = pack_frame(explorer->machine.screen[0], SCREEN_HEIGHT, SCREEN_WIDTH, explorer->grey,
+                                               explorer->sample);
         explorer->taken[explorer->taken_count++] = (uint8_t)action;
         score_length.score += reward;
         score_length.length++;
@@ -379,7 +412,8 @@ static Outcome explore(Explorer *explorer, const Task *task, const ScoreIndex *s
             candidate->offset = (int32_t)explorer->taken_count;
             candidate->score_length = here->best = score_length;
             record_location(explorer, candidate);
-            explorer_snapshot(explorer, explorer->snapshots + (size_t)here->candidate * explorer->snapshot_size);
+            candidate->snapshot_size = (uint32_t)explorer_snapshot(
+                explorer, explorer->snapshots + (size_t)here->candidate * explorer->max_snapshot);
             remember(explorer, explorer->visited.cells[visit], score_length);
         }
         if (explorer->played == explorer->limit)
