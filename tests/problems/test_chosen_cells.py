@@ -221,7 +221,7 @@ def test_cells_can_be_written_as_text(text, expected):
     [
         (
             "",
-            r'expected cells such as downscaled, dynamic, rendering, "grid\(x, y, size=16\)", my_game:cell, or',
+            r'expected cells such as downscaled, dynamic, rendering, "grid\(x, y, size=16\)", my_game:cell',
         ),
         ("girds(x)", r"got 'girds\(x\)'. Did you mean grid\?"),
         ("grid(x) + nothing", r"got 'nothing' in 'grid\(x\) \+ nothing'"),
