@@ -240,6 +240,9 @@ MISTAKES = [
     (["explore", "montezuma", "--env.frame-skip", "0"], "expected --env.frame-skip to be 1 or more, got 0"),
     (["explore", "montezuma", "--cells.cell-width", "0"], "expected --cells.cell-width to be"),
     (["explore", "montezuma-pixels", "--cells.width", "200"], "at least 200 x 8 pixels, got 160 x 210"),
+    (["explore", "montezuma-pixels", "--cells", "dynamc"], "got 'dynamc'. Did you mean dynamic?"),
+    (["explore", "montezuma-pixels", "--cells"], "expected cells named downscaled or dynamic"),
+    (["explore", "montezuma", "--cells", "dynamic"], "to be 0 for cells that have no neighbours"),
     (
         ["explore", "montezuma-pixels", "--selection.rank-weight", "1"],
         "expected --selection.rank-weight to be 0 for cells that have no rank, got 1",

@@ -12,6 +12,7 @@ from goexplore import _native as native
 from goexplore import explore, open_run
 from goexplore.archive import recell
 from goexplore.cells import PAPER_DOWNSCALING, DownscaledCells, Downscaling, DynamicCells, unpack_frame
+from goexplore.cli._explore import take_cells
 from goexplore.envs import Environment, Step
 from goexplore.errors import ConfigError
 from goexplore.exploration import ExplorationConfig
@@ -107,6 +108,15 @@ def test_the_history_is_in_the_checkpoint_the_metrics_and_the_summary(mazes):
     assert f"{last.width} x {last.height} x {last.levels} at {last.game_frames:,} game frames" in lines[-1]
 
 
+def test_report_and_demonstrations_are_made_of_it(mazes, tmp_path):
+    run = open_run(mazes, MAZES)
+    page = run.report(tmp_path / "report.html", videos=0).read_text()
+    assert "Revisions of the cells" in page
+    assert f"<td>{run.revisions[-1].cells_before:,}</td>" in page.replace(' class="number"', "")
+    (demonstration,) = run.demos()
+    assert demonstration.score == run.best.score
+
+
 def test_cells_of_an_opened_run_are_those_of_the_last_revision(mazes):
     run = open_run(mazes, MAZES)
     cells = DownscaledCells(**run.revisions[-1].downscaling._asdict())
@@ -154,7 +164,11 @@ def test_ends_of_episodes_are_kept_through_revisions(tmp_path):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"workers": 1}, {"workers": 2}, {"workers": 2, "start_method": "spawn"}],
+    [
+        {"workers": 1},
+        {"workers": 2},
+        pytest.param({"workers": 2, "start_method": "spawn"}, marks=pytest.mark.slow),
+    ],
     ids=["one process", "two processes", "spawned"],
 )
 def test_the_number_of_workers_does_not_change_a_byte(mazes, settings, tmp_path):
@@ -202,7 +216,7 @@ def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(mazes, tmp_pat
 
 @pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 def test_native_threads_and_ale_py_find_the_same_cells(tmp_path):
-    cells = DynamicConfig(first_revision=15_000, draws=15)
+    cells = DynamicConfig(first_revision=6_000, draws=15)
     problem = replace(
         find_problem("ALE/MontezumaRevenge-v5"),
         cells=cells,
@@ -214,7 +228,7 @@ def test_native_threads_and_ale_py_find_the_same_cells(tmp_path):
         "threads": {"engine": "native", "workers": 2},
         "ale": {"engine": "ale", "workers": 2},
     }.items():
-        run = open_run(search(problem, tmp_path / name, game_frames=45_000, **settings), problem)
+        run = open_run(search(problem, tmp_path / name, game_frames=20_000, **settings), problem)
         found.append((run.to_pandas().drop(columns="snapshot"), run.revisions))
     assert len(found[0][1]) == 2
     for table, revisions in found[1:]:
@@ -231,6 +245,20 @@ def test_cells_can_be_given_by_name():
     assert Problem(env=Belt, cells="dynamic").cells == DynamicConfig()
     with pytest.raises(ConfigError, match="Did you mean dynamic"):
         Problem(env=Belt, cells="dynamc")
+
+
+@pytest.mark.parametrize("words", [["--cells", "dynamic"], ["--cells=dynamic"]])
+def test_the_command_line_takes_cells_by_name_before_their_settings(words):
+    problem, rest = take_cells(TWO_MAZES, ["--seed", "1", *words, "--cells.draws", "5"])
+    assert problem.cells == DynamicConfig()
+    assert rest == ["--seed", "1", "--cells.draws", "5"]
+
+
+def test_without_a_name_the_problem_keeps_its_cells_and_their_settings():
+    for words in (["--cells.width", "16"], ["--cells", "downscaled", "--cells.width", "16"]):
+        problem, rest = take_cells(TWO_MAZES, words)
+        assert problem == TWO_MAZES
+        assert rest == ["--cells.width", "16"]
 
 
 def test_images_have_dynamic_cells_by_default(tmp_path):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Context
 from functools import cache
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -167,16 +168,21 @@ class _Sample:
     their size, which takes a fraction of the time and hardly changes what falls together.
     """
 
-    def __init__(self, frames: Sequence[NDArray[np.uint8]], target_share: float) -> None:
-        rows, columns = frames[0].shape
-        factor = _shrink_factor(rows, columns, _COMPARED_PIXELS)
-        self.rows, self.columns = rows // factor, columns // factor
-        shrink = DownscaledCells(width=self.columns, height=self.rows, levels=_MOST_LEVELS)
-        different = {frame.tobytes(): frame for frame in frames}.values()
-        self._frames = [
-            np.frombuffer(shrink.update(frame), np.uint8).reshape(self.rows, self.columns)
-            for frame in different
-        ]
+    def __init__(self, frames: Iterable[NDArray[np.uint8]], target_share: float) -> None:
+        self._frames: list[NDArray[np.uint8]] = []
+        seen: set[bytes] = set()
+        for frame in frames:  # one after the other: all at their whole size would take a lot of memory
+            digest = blake2b(frame.tobytes(), digest_size=16).digest()
+            if digest in seen:
+                continue
+            if not seen:
+                rows, columns = frame.shape
+                factor = _shrink_factor(rows, columns, _COMPARED_PIXELS)
+                self.rows, self.columns = rows // factor, columns // factor
+                shrink = DownscaledCells(width=self.columns, height=self.rows, levels=_MOST_LEVELS)
+            seen.add(digest)
+            shrunk = np.frombuffer(shrink.update(frame), np.uint8)
+            self._frames.append(shrunk.reshape(self.rows, self.columns))
         self._target = max(1.0, target_share * len(self._frames))
         self._known: dict[Downscaling, float] = {}
 
@@ -198,7 +204,7 @@ class _Sample:
 
 
 def choose_downscaling(
-    frames: Sequence[NDArray[np.uint8]],
+    frames: Iterable[NDArray[np.uint8]],
     *,
     start: Downscaling,
     target_share: float,
@@ -206,6 +212,8 @@ def choose_downscaling(
     random: SplitMix64,
 ) -> Downscaling:
     """Return the parameters with the highest objective among `start`, the paper's, and random ones.
+
+    There has to be at least one of the `frames`, which are of one size.
 
     Each parameter is drawn from a geometric distribution whose mean is the best value so far, or the
     follow-up's least mean where that is more: two cells of equal share are a local optimum (0.71 of 1) that

@@ -107,7 +107,7 @@ class CellReviser:
         chosen = was
         if self._frames:
             chosen = choose_downscaling(
-                [DynamicCells.kept_frame(frame) for frame in self._frames],
+                map(DynamicCells.kept_frame, self._frames),
                 start=was,
                 target_share=self._plan.target_share,
                 draws=self._plan.draws,
