@@ -38,6 +38,8 @@ class Evaluation:
 
     config: EvaluationConfig
     episodes: Sequence[Episode]
+    has_no_ops: bool = True
+    """Whether the environment has an action that does nothing, with which episodes could begin."""
 
     @property
     def score(self) -> float:
@@ -104,7 +106,10 @@ def evaluate(
             tasks = {pool.submit(play, *each): each for each in missing}
             for task in as_completed(tasks):
                 add(tasks[task], task.result())
-    return Evaluation(config=config, episodes=_in_order(done))
+    env = player.env()
+    has_no_ops = env.no_op is not None
+    env.close()
+    return Evaluation(config=config, episodes=_in_order(done), has_no_ops=has_no_ops)
 
 
 def describe(player: Player, config: EvaluationConfig) -> dict[str, Any]:

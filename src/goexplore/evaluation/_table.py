@@ -49,9 +49,10 @@ def write_table(
 def protocol_note(evaluation: Evaluation, temperature: float) -> str:
     """Return how episodes were played: what a number means nothing without."""
     config = evaluation.config
+    counts = f"each number of no-ops from {NO_OP_COUNTS[0]} to {NO_OP_COUNTS[-1]} {config.repetitions} x"
     parts = [
         f"sticky actions {config.repeat_action_probability:g}",
-        f"each number of no-ops from {NO_OP_COUNTS[0]} to {NO_OP_COUNTS[-1]} {config.repetitions} x",
+        counts if evaluation.has_no_ops else "no no-ops, for no action of the environment does nothing",
         "no cap"
         if config.max_game_frames is None
         else f"truncated after {config.max_game_frames:,} game frames",
