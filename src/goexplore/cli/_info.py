@@ -41,7 +41,10 @@ def run_info(arguments: list[str]) -> int:
     status, archive = checkpoint.status, checkpoint.archive
     print(f"checkpoint   {checkpoint.folder.name}, after {thousands(status.batches)} batches")
     print(f"game frames  {thousands(status.game_frames)} in {duration(status.seconds)}")
-    print(f"             {thousands(status.game_frames_with_replay)} if cells were returned to by replay")
+    if status.game_frames_replayed:
+        print(f"             {thousands(status.game_frames_replayed)} more were replayed to return to cells")
+    else:
+        print(f"             {thousands(status.game_frames_with_replay)} if cells were returned to by replay")
     print(f"cells        {thousands(archive.cells)} on {thousands(len(archive.segments))} segments")
     for revision in checkpoint.revisions:
         print(

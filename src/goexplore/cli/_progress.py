@@ -55,6 +55,8 @@ def show_search(progress: Progress) -> dict[str, str]:
         "game frames/s": thousands(round(progress.game_frames_per_second)),
         "cells": thousands(status.cells),
     }
+    if status.game_frames_replayed:
+        shown["game frames replayed"] = thousands(status.game_frames_replayed)
     if status.rooms:
         shown |= {"rooms": thousands(status.rooms), "level": str(status.level)}
     if status.events:

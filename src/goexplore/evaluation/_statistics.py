@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from goexplore.runs import score_text
+
 _TABLE_RESAMPLES = 10_000
 _LEVEL = 0.95
 
@@ -21,7 +23,7 @@ class Estimate(NamedTuple):
 
     def text(self, digits: int = 1, *, percent: bool = False) -> str:
         """Return the number with its interval, for people to read."""
-        value, low, high = (f"{each:,.{digits}{'%' if percent else 'f'}}" for each in self)
+        value, low, high = (f"{each:.{digits}%}" if percent else score_text(each, digits) for each in self)
         if isnan(self.low):
             return value
         return f"{value} (no spread)" if self.low == self.high else f"{value} (95 %: {low} to {high})"

@@ -11,6 +11,7 @@ from goexplore.evaluation._episodes import NO_OP_COUNTS
 from goexplore.evaluation._protocol import Evaluation
 from goexplore.evaluation._statistics import Estimate, caution, mean_with_interval
 from goexplore.files import output_errors, written_whole
+from goexplore.runs import score_text
 
 _HEADS = (
     "policy",
@@ -90,7 +91,7 @@ def _mean_row(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def _score(score: Estimate) -> list[str]:
-    return [f"{score.value:,.1f}", f"{score.low:,.1f} to {score.high:,.1f}"]
+    return [score_text(score.value, 1), f"{score_text(score.low, 1)} to {score_text(score.high, 1)}"]
 
 
 def _share(share: Estimate | None) -> list[str]:

@@ -13,6 +13,7 @@ from goexplore.report._html import short, table
 from goexplore.report._paper import PaperSearch, paper_policies
 from goexplore.report._plot import FAINT, INK, draw_svg
 from goexplore.report._policies import TrainedRun
+from goexplore.runs import score_text
 
 _OURS, _OTHERS = "#2f7fd1", "#8a8f98"
 
@@ -53,7 +54,7 @@ def others_section(game: str, groups: Sequence[Group], trainings: Sequence[Train
             f"<b>{escape(each.name)}</b>" if each.ours else escape(each.name),
             each.kind,
             each.what,
-            f"{each.value:,.1f}",
+            score_text(each.value, 1),
             "" if each.game_frames is None else short(each.game_frames),
             escape(each.source),
         ]

@@ -32,7 +32,7 @@ from goexplore.report._html import duration, png, short, table
 from goexplore.report._plot import FAINT, INK, draw_svg
 from goexplore.report._training import Metrics, plot_starting_points, plot_success
 from goexplore.report._video import play_episode, show, write_video
-from goexplore.runs import Directory, TrainingMetrics, from_lines
+from goexplore.runs import Directory, TrainingMetrics, from_lines, score_text
 
 _VIDEO_SPEED = 4
 _VIDEO_PICTURES = 1500
@@ -278,8 +278,8 @@ def policy_videos_section(
             f'<figure><video controls loop muted playsinline preload="metadata" '
             f'poster="{png(show(film.last, scale=1, overlay=True))}" '
             f'src="data:video/mp4;base64,{data}"></video>'
-            f"<figcaption>{escape(training.name)}: an episode of the stochastic game, {film.last.score:,.0f} "
-            f"points after {film.last.training_frame:,} training frames; {_VIDEO_SPEED} x speed</figcaption>"
+            f"<figcaption>{escape(training.name)}: an episode of the stochastic game, "
+            f"{score_text(film.last.score)} points after {film.last.training_frame:,} training frames; {_VIDEO_SPEED} x speed</figcaption>"
             "</figure>"
         )
     return f'<div class="videos">{"".join(figures)}</div>'

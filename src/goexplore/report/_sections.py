@@ -29,7 +29,7 @@ from goexplore.report._paper import PaperSearch
 from goexplore.report._policies import TrainedRun
 from goexplore.report._video import play_moments, show, write_video
 from goexplore.report._view import COLOURINGS, MEANING, ArchiveView
-from goexplore.runs import SavedRun, SearchMetrics
+from goexplore.runs import SavedRun, SearchMetrics, score_text
 
 _VIDEO_SPEED = 4
 _VIDEO_PICTURES = 3000
@@ -73,9 +73,10 @@ def summary_section(runs: Sequence[ReportedRun], best: ReportedRun) -> str:
         "rooms": (f"{last.rooms:,}", best.env.has_rooms),
         "highest level": (str(last.level), best.env.has_levels),
         "ends of episodes": (f"{last.ends:,}", last.ends > 0),
+        "game frames replayed": (short(last.game_frames_replayed), last.game_frames_replayed > 0),
     }
     cards = {
-        "best search score": f"{last.max_score:,.0f}",
+        "best search score": score_text(last.max_score),
         **{label: value for label, (value, there) in shown_if.items() if there},
         "cells": f"{last.cells:,}",
         "game frames": short(last.game_frames),
@@ -90,7 +91,7 @@ def summary_section(runs: Sequence[ReportedRun], best: ReportedRun) -> str:
         "cells": lambda run: f"{run.last.cells:,}",
         "rooms": lambda run: f"{run.last.rooms:,}",
         "level": lambda run: str(run.last.level),
-        "best search score": lambda run: f"{run.last.max_score:,.0f}",
+        "best search score": lambda run: score_text(run.last.max_score),
         "memory": lambda run: f"{run.last.memory_bytes / 1e6:,.0f} MB",
     }
     if not best.env.has_rooms:
@@ -239,7 +240,7 @@ def gallery_section(view: ArchiveView) -> str:
     found = archive.values("found_at_game_frame").tolist()
     figures = "".join(
         f'<figure><img alt="cell {each.entry}" src="{png(each.picture)}"><figcaption>{each.entry}: '
-        f"{short(found[each.entry])}, score {archive[each.entry].score:,.0f}</figcaption></figure>"
+        f"{short(found[each.entry])}, score {score_text(archive[each.entry].score)}</figcaption></figure>"
         for each in gallery(view)
     )
     return (
@@ -261,7 +262,7 @@ def videos_section(
     for run, entry, actions in islice(_different(runs), count):
         progress(f"rendering video {len(figures) + 1} of {count}: {len(actions):,} training frames")
         score = run.source.archive[entry].score
-        caption = f"search score {score:,.0f} in {len(actions):,} training frames"
+        caption = f"search score {score_text(score)} in {len(actions):,} training frames"
         figures.append(_video(run, entry, actions, caption))
     if not figures:
         return '<p class="note">No trajectory has won anything or ended its episode yet.</p>'

@@ -20,6 +20,7 @@ from goexplore.evaluation import EpisodeInPlay, EvaluationConfig, Player
 from goexplore.files import written_whole
 from goexplore.problems import EnvironmentSpec
 from goexplore.report._picture import INK, PAPER, Picture, font, picture_of
+from goexplore.runs import score_text
 
 GAME_FRAMES_PER_SECOND = 60
 _LEAST_ROWS = 160
@@ -134,7 +135,7 @@ def show(moment: Moment, *, scale: int = 2, overlay: bool = False) -> Picture:
         picture = np.concatenate([picture, picture[-1:]])
     if not overlay:
         return picture
-    text = f"score {moment.score:,.0f}    training frame {moment.training_frame:,}"
+    text = f"score {score_text(moment.score)}    training frame {moment.training_frame:,}"
     return np.concatenate([picture, _strip(text, width, scale)])
 
 

@@ -1,6 +1,6 @@
 """Runs: what searches and trainings leave on disk, and the sessions that write it."""
 
-from goexplore.runs._advice import short_count
+from goexplore.runs._advice import score_text, short_count
 from goexplore.runs._directory import Directory, clear_errors, is_started, is_training
 from goexplore.runs._interrupts import on_interrupt
 from goexplore.runs._metrics import SearchMetrics, TrainingMetrics, from_lines
@@ -29,5 +29,6 @@ __all__ = [
     "is_training",
     "on_interrupt",
     "run_search",
+    "score_text",
     "short_count",
 ]

@@ -103,6 +103,13 @@ class Advice:
         return True
 
 
+def score_text(score: float, digits: int = 0) -> str:
+    """Return a score for people: thousands with that many decimals, small ones in three digits."""
+    if abs(score) >= 10 or score % 1 == 0:
+        return f"{score:,.{digits}f}"
+    return f"{score:.3g}"
+
+
 def short_count(frames: float) -> str:
     """Return a number of frames in three digits, such as 1.1M."""
     for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")):
