@@ -55,7 +55,7 @@ SPECS = [
 ]
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=str)
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.text())
 def test_settings_survive_json_and_come_back_equal(spec):
     written = json.loads(json.dumps(spec.settings()))
     assert written == spec.settings(), "a resumed run compares the two"
@@ -65,7 +65,7 @@ def test_settings_survive_json_and_come_back_equal(spec):
     assert problem.with_settings(json.loads(json.dumps(problem.settings()))) == problem
 
 
-@pytest.mark.parametrize("spec", SPECS[:8], ids=str)
+@pytest.mark.parametrize("spec", SPECS[:8], ids=lambda spec: spec.text())
 def test_a_run_opens_without_naming_cells_that_need_no_code(spec):
     plain, chosen = Problem(env=Told), Problem(env=Told, cells=spec)
     assert plain.with_settings(chosen.settings()) == chosen
@@ -134,7 +134,7 @@ def test_workers_find_the_same_cells(tmp_path):
     assert tables(tmp_path / "0") == tables(tmp_path / "2")
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=str)
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.text())
 def test_settings_travel_to_spawned_processes(spec):
     assert pickle.loads(pickle.dumps(spec)) == spec
 
@@ -263,7 +263,9 @@ def test_functions_of_observation_and_info_see_the_state_that_they_are_of():
 
 
 @pytest.mark.parametrize(
-    "spec", [*SPECS, DownscaledConfig(width=3), Grid("a b", "é", "9", "bag.gold")], ids=str
+    "spec",
+    [*SPECS, DownscaledConfig(width=3), Grid("a b", "é", "9", "bag.gold")],
+    ids=lambda spec: spec.text(),
 )
 def test_cells_as_text_are_the_same_cells(spec):
     """Names with different sizes become a sum, which has other keys but the same cells."""

@@ -306,7 +306,8 @@ class Examination:
             if seen != evidence.initial:
                 raise self._reset_fault(f"another {evidence.initial.name_difference(seen)} {when}")
             if one.try_snapshot() != self._state:
-                raise self._reset_fault(f"another snapshot {when}")
+                # Another way to return may have other snapshots.
+                raise ReturnError(str(self._reset_fault(f"another snapshot {when}")))
         return "the initial state is the same each time"
 
     def _reset_fault(self, got: str) -> Fault:
@@ -611,7 +612,8 @@ class Examination:
             one.mark(Call.PICTURE)
             picture: Any = one.env.picture()
             if picture is None:
-                return "there is none"
+                why = getattr(one.env, "why_no_picture", None)
+                return "there is none" if why is None else f"there is none, for rendering failed: {why}"
             if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or picture.shape[2:] != (3,):
                 is_array = isinstance(picture, np.ndarray)
                 what = f"{picture.shape} {picture.dtype}" if is_array else type(picture).__name__

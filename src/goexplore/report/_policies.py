@@ -279,7 +279,8 @@ def policy_videos_section(
             f'poster="{png(show(film.last, scale=1, overlay=True))}" '
             f'src="data:video/mp4;base64,{data}"></video>'
             f"<figcaption>{escape(training.name)}: an episode of the stochastic game, "
-            f"{score_text(film.last.score)} points after {film.last.training_frame:,} training frames; {_VIDEO_SPEED} x speed</figcaption>"
+            f"{score_text(film.last.score)} points after {film.last.training_frame:,} training frames; "
+            f"{_VIDEO_SPEED} x speed</figcaption>"
             "</figure>"
         )
     return f'<div class="videos">{"".join(figures)}</div>'

@@ -26,7 +26,7 @@ FINITE = [
 @pytest.mark.parametrize(("space", "count"), FINITE, ids=str)
 def test_finite_spaces_are_numbered_through(space, count):
     table = ActionTable(space)
-    assert table.count == count
+    assert table.action_count == count
     actions = [table[number] for number in range(count)]
     assert all(map(space.contains, actions))
     assert len({repr(action) for action in actions}) == count
@@ -43,7 +43,7 @@ def test_a_box_has_a_table_of_drawn_actions(draw):
     space = spaces.Box(np.array([-1, 0], np.float32), np.array([1, 10], np.float32))
     table = ActionTable(space, draw=draw, count=500, sigma=0.3)
     actions = np.array([table[number] for number in range(500)])
-    assert table.count == 500
+    assert table.action_count == 500
     assert actions.dtype == np.float32
     assert all(map(space.contains, actions))
     assert np.allclose(actions.mean(axis=0), [0, 5], atol=0.5)
@@ -65,7 +65,7 @@ def test_a_box_without_bounds_needs_gaussian_actions():
 def test_spaces_that_are_too_large_are_drawn_from():
     space = spaces.Dict({"keys": spaces.MultiBinary(20), "stick": spaces.Box(-1, 1, (2,))})
     table = ActionTable(space, count=1000)
-    assert table.count == 1000
+    assert table.action_count == 1000
     assert all(space.contains(table[number]) for number in range(1000))
 
 

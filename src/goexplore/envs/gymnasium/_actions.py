@@ -55,22 +55,22 @@ class ActionTable:
         self._drawn: list[Any] | None = None
         size = _size(space)
         if size is not None and size <= MAX_ACTIONS:
-            self.count = size
+            self.action_count = size
         else:
             # The table belongs to the space and these settings alone, not to a search's seed.
             random = SplitMix64(stream_state(0, count))
             self._drawn = [self._sample(space, random) for _ in range(count)]
             if no_op is not None:
                 self._drawn[0] = self._require_action(no_op)
-            self.count = count
+            self.action_count = count
         self.no_op = None if no_op is None else self._number_of(no_op)
 
     def __getitem__(self, number: int) -> Any:
         """Return an action of which the environment may keep or change what it gets."""
-        if not 0 <= number < self.count:
+        if not 0 <= number < self.action_count:
             raise EnvironmentContractError(
-                f"expected an action from 0 to {self.count - 1}, got {number}: the trajectory belongs to "
-                "other settings of the action table"
+                f"expected an action from 0 to {self.action_count - 1}, got {number}: the trajectory belongs "
+                "to other settings of the action table"
             )
         if self._drawn is not None:
             return _copy(self._drawn[number])

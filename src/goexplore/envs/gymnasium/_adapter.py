@@ -66,7 +66,7 @@ class GymnasiumEnv(Environment):
         self._simulation, self._seed, self._way = simulation, seed, way
         simulation.users += 1
         self._actions = actions(simulation.env.action_space)
-        self.action_count = self._actions.count
+        self.action_count = self._actions.action_count
         self.no_op = self._actions.no_op if self._actions.no_op is not None else self._said_no_op()
         self.stale_after_restore = way == "state"
         self.replayed = 0
@@ -79,7 +79,8 @@ class GymnasiumEnv(Environment):
         self._copies_bytes = copies_bytes
         self._aside: bytes | None = None
         self._is_prepared = False
-        self._has_pictures = True
+        self.why_no_picture: str | None = None
+        """Why rendering failed, if it did: it is not tried again."""
 
     @property
     def observation_space(self) -> Any:
@@ -218,17 +219,18 @@ class GymnasiumEnv(Environment):
         """Return what the environment renders, where it was made with the render mode rgb_array."""
         self._take_turn()
         env = self._simulation.env
-        if env.render_mode != "rgb_array" or not self._has_pictures:
+        if env.render_mode != "rgb_array" or self.why_no_picture is not None:
             return super().picture()
         if self._copies is not None:
             # What an environment draws on can seldom be copied: so it draws as a copy of itself.
             copier = self._copies.copier
             env = copier.take(copier.keep(self._moment()), env).env
         try:
-            picture: Any = env.render()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of graphics libraries that are about to fail
+                picture: Any = env.render()
         except Exception as error:  # of a library that finds no display, graphics card or font
-            self._has_pictures = False
-            warnings.warn(f"{env} could not render a picture: {error}", RuntimeWarning, stacklevel=2)
+            self.why_no_picture = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             return None
         if not isinstance(picture, np.ndarray) or picture.ndim != 3:
             return None
@@ -245,6 +247,7 @@ class GymnasiumEnv(Environment):
 
     def close(self) -> None:
         """Close the environment, unless others share it."""
+        self._state = self._copies = None  # they hold the simulator, of which there may be only one
         self._simulation.users -= 1
         if self._simulation.users == 0:
             self._simulation.env.close()
