@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 
+from goexplore.cli._arguments import with_flags
 from goexplore.runs import Progress
 
 _PLAIN_SECONDS = 10.0
@@ -86,7 +87,7 @@ class PlainReporter(Generic[Shown]):
 
     def log(self, line: str) -> None:
         """Print a line."""
-        print(line, file=sys.stderr, flush=True)
+        print(with_flags(line), file=sys.stderr, flush=True)
 
 
 class LiveReporter(Generic[Shown]):
@@ -105,7 +106,7 @@ class LiveReporter(Generic[Shown]):
 
     def log(self, line: str) -> None:
         """Print a line above the panel."""
-        self._live.console.print(line, markup=False)
+        self._live.console.print(with_flags(line), markup=False)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from goexplore.errors import (
     require_positive,
     require_whole,
 )
+from goexplore.exploration import ExplorationConfig
 from goexplore.problems._specs import EngineBinding, EnvironmentSpec, path_of
 
 _DEEDS: dict[Way, str] = {
@@ -157,6 +158,13 @@ class Gymnasium(EnvironmentSpec):
             ),
             copies_bytes=self.megabytes * 2**20,
         )
+
+    def usual_exploration(self) -> ExplorationConfig:
+        """Return small batches of short explorations: most of these environments are slow.
+
+        The paper's are for emulators that play a hundred times as fast, four game frames per action.
+        """
+        return ExplorationConfig(batch_size=20, training_frames=50, repeat_probability=0.7)
 
     def make_gymnasium(self) -> Any:
         """Return the environment itself."""

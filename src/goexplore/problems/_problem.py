@@ -109,7 +109,7 @@ class Problem:
             "env": spec,
             "cells": as_cells(cells),
             "selection": selection or SelectionConfig(),
-            "exploration": exploration or ExplorationConfig(),
+            "exploration": exploration or spec.usual_exploration(),
             "name": name or spec.target,
             "objective": _objective_spec(objective),
             "events": _event_specs(events),

@@ -136,6 +136,10 @@ class EnvironmentSpec(_Spec, ABC):
         """Return the same environment as Gymnasium knows it, for datasets, or None where it does not."""
         return None
 
+    def usual_exploration(self) -> ExplorationConfig:
+        """Return how to explore it where nobody says otherwise."""
+        return ExplorationConfig()
+
     def warnings(self) -> list[str]:
         """Return what the user should know before a long search."""
         return []
