@@ -7,20 +7,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+
 from goexplore.api._run import Run, read_run, worker_count
 from goexplore.api._temporary import TemporaryFolder
 from goexplore.cells import EventRule
 from goexplore.checks import require_env
 from goexplore.engines import EngineWish
-from goexplore.envs import Environment
 from goexplore.exploration import ExplorationConfig, StartMethod
-from goexplore.problems import CellsSpec, Problem, find_problem
+from goexplore.problems import CellsSpec, EnvironmentSpec, Problem, find_problem
 from goexplore.runs import Limits, LoggingReporter, Progress, Reporter, run_search
 from goexplore.selection import SelectionConfig
 
 
 def explore(
-    target: Problem | str | Callable[[], Environment],
+    target: Problem | EnvironmentSpec | str | gymnasium.Env[Any, Any] | Callable[[], Any],
     *,
     cell: Callable[..., Any] | CellsSpec | str | None = None,
     selection: SelectionConfig | None = None,
@@ -44,8 +45,10 @@ def explore(
     """Explore a problem until a limit or an interrupt, and return the run (Phase 1, paper section 2.1).
 
     Args:
-        target: A registered name such as "montezuma-2021", an id such as "ALE/PrivateEye-v5", an import path
-            such as "my_game:Lock", a Problem, an environment's class, or a function that makes one.
+        target: A registered name such as "montezuma-2021", an id such as "ALE/PrivateEye-v5" or
+            "MiniGrid-DoorKey-8x8-v0", an import path such as "my_game:Lock", a Problem, `goexplore.Gymnasium`
+            with settings, an environment's class or a function that makes one, ours or Gymnasium's, or an
+            environment that `gymnasium.make` made.
         cell: What a cell is: a function of the observation, or of observation and info; settings such as
             `goexplore.Grid("x", "y", size=16)`, `goexplore.Rendering()` or their sum; a class of cell
             representations; or a text, such as "dynamic" or "grid(x, y, size=16)", as on the command line.
