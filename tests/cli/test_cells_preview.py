@@ -26,7 +26,7 @@ def test_the_command_prints_the_verdict_and_writes_the_page(tmp_path, capsys):
         (["--cells", "girds(x)"], "Did you mean grid?"),
         (
             ["--cells", "grid(z)"],
-            "expected one of observation in the observation or info for a grid, got 'z'",
+            "expected one of observation in the observation or info, or an attribute",
         ),
         (["--seconds", "0"], "expected --seconds to be more than 0"),
         (["--training-frames", "x"], "expected --training-frames to be a whole number"),
