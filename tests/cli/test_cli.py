@@ -64,6 +64,7 @@ def test_metrics_have_the_documented_names(finished):
         "wall_seconds",
         "cells",
         "ends",
+        "events",
         "rooms",
         "level",
         "max_score",
