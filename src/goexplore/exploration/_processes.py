@@ -327,7 +327,7 @@ _NOTHING_FOUND = ExplorationResult(
 def _is_useless(found: ExplorationResult) -> bool:
     """Whether an exploration died before it had gone anywhere."""
     return found is _NOTHING_FOUND or (
-        found.training_frames == 1 and any(each.event in (CRASH, HANG) for each in found.candidates)
+        found.training_frames == 1 and any(event in (CRASH, HANG) for event, _ in found.events_seen)
     )
 
 
