@@ -73,7 +73,8 @@ class ActionTable:
                 "to other settings of the action table"
             )
         if self._drawn is not None:
-            return _copy(self._drawn[number])
+            drawn = self._drawn[number]
+            return drawn.copy() if type(drawn) is np.ndarray else _copy(drawn)
         action, rest = _decode(self._space, number)
         assert rest == 0
         return action

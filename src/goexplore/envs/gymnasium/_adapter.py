@@ -64,6 +64,7 @@ class GymnasiumEnv(Environment):
     ) -> None:
         """Every `reset` has the same `seed`. `actions` numbers the actions of the space."""
         self._simulation, self._seed, self._way = simulation, seed, way
+        self._notes_actions = way != "state"
         simulation.users += 1
         self._actions = actions(simulation.env.action_space)
         self.action_count = self._actions.action_count
@@ -132,12 +133,13 @@ class GymnasiumEnv(Environment):
 
     def step(self, action: int) -> Step:
         """Play one step of the environment: one training frame."""
-        if self._simulation.turn is not self:
+        simulation = self._simulation
+        if simulation.turn is not self:
             self._take_turn()
-        self._observation, reward, terminated, truncated, self._info = self._simulation.env.step(
+        self._observation, reward, terminated, truncated, self._info = simulation.env.step(
             self._actions[action]
         )
-        if self._way != "state":
+        if self._notes_actions:
             self._taken += action.to_bytes(self._size, "little")
         return Step(float(reward), bool(terminated), bool(truncated))
 
