@@ -1,8 +1,9 @@
-"""AntMaze: an ant of eight joints finds the way round the U-shaped wall between it and its goal.
+"""AntMaze: an ant with eight joints finds its way round the U-shaped wall between it and its goal.
 
 Run it with: pip install goexplore gymnasium-robotics && python examples/antmaze.py
-Actions are continuous; the reward is 1 for each step at the goal, else 0. Random play with the same actions
-reached it in none of 285 episodes (200,000 steps). Set MUJOCO_GL=egl for pictures without a screen.
+Actions are continuous. The reward is 1 for each step at the goal, and otherwise 0. Random play with the same
+actions reached the goal in none of 285 episodes (200,000 steps). Set MUJOCO_GL=egl to get pictures without a
+screen.
 """
 
 import goexplore

@@ -1,7 +1,8 @@
 """Crafter: how far up the tree of tools does Go-Explore get from one world's start?
 
 Run it with: pip install goexplore crafter && python examples/crafter_achievements.py
-Each achievement is worth a point the first time. A stone pickaxe takes a wooden one, which takes a table.
+Each achievement is worth a point the first time. To make a stone pickaxe, the player needs a wooden
+one, and to make a wooden one, the player needs a table.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Find every way to a bug: a room with a gap at a corner, and a lamp that crashes the game."""
+"""Find every way to a bug. The room has a gap at a corner, and a lamp that crashes the game."""
 
 import os
 

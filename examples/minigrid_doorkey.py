@@ -1,4 +1,4 @@
-"""MiniGrid: find the key, open the door, reach the goal. The reward comes with the last step.
+"""MiniGrid: find the key, open the door and reach the goal. The reward comes only with the last step.
 
 Run it with: pip install goexplore minigrid && python examples/minigrid_doorkey.py
 Random play with the same actions reached the goal in none of 78 episodes (200,000 steps).

@@ -1,4 +1,4 @@
-"""MiniHack: pick a key up, unlock a door with it, go through.
+"""MiniHack: pick up a key, unlock a door with it, and go through.
 
 Run it with: pip install goexplore minihack 'setuptools<81' && python examples/minihack_keyroom.py
 NetHack cannot save its state in memory, so Go-Explore returns to cells by replaying their actions. Random

@@ -1,7 +1,7 @@
 """Go-Explore on an environment of your own: a maze with a key and a door, in about 60 lines.
 
 Run it with: python examples/own_environment.py
-Or in that folder, for a run to keep: goexplore explore own_environment:PROBLEM --until-score 1
+To keep the run, use this command in its folder: goexplore explore own_environment:PROBLEM --until-score 1
 """
 
 import struct

@@ -1,7 +1,7 @@
 """PointMaze through both phases: a ball finds its way through a maze, then a network learns to repeat it.
 
 Run it with: pip install 'goexplore[mujoco,train]' && python examples/pointmaze_policy.py
-The search takes less than a minute on two cores, the training a few minutes.
+The search takes less than a minute on two cores, and the training takes a few minutes.
 """
 
 import dataclasses

@@ -1,6 +1,7 @@
-"""stable-retro: Airstriker, the free Genesis game that comes with it. A process can have only one emulator.
+"""stable-retro: play Airstriker, the free Genesis game that comes with it.
 
 Run it with: pip install goexplore stable-retro && python examples/retro_airstriker.py
+A process can have only one emulator, so all environments in a process take turns with it.
 """
 
 from typing import Any

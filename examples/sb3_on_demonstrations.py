@@ -1,7 +1,7 @@
 """Another learner on our curriculum: Stable-Baselines3's PPO learns the two mazes from a demonstration.
 
 Run it with: pip install 'goexplore[train]' stable-baselines3 && python examples/sb3_on_demonstrations.py
-It explores for some seconds, takes the best trajectory as the demonstration, and trains for a few minutes.
+It explores for a few seconds, takes the best trajectory as the demonstration, and trains for a few minutes.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""TextWorld: find a coin that lies sixty rooms away, by commands, within 200 of them.
+"""TextWorld: find a coin that lies sixty rooms away, with at most 200 commands.
 
 Run it with: pip install goexplore textworld && python examples/textworld_coin.py
-The game is generated first. Jericho, which plays it, saves and restores its state. Random play with the same
+The game is generated first. Jericho plays it, and can save and restore its state. Random play with the same
 commands found the coin in none of 150 episodes (30,000 steps).
 """
 
