@@ -2,7 +2,7 @@
 
 1. Random play through adapter and cells, beside the same loop written by hand against the environment.
 2. Returning to the cells of a real archive by live copies, and by replay alone; and whole searches with both.
-3. PointMaze: how often the goal is found within equal budgets of steps, by search and by random play.
+3. AntMaze: how often the goal is found within equal budgets of steps, by search and by random play.
 
 All are ratios or counts of one run: absolute speeds depend on the machine.
 """
@@ -27,8 +27,9 @@ from goexplore.problems import Gymnasium
 from goexplore.random import SplitMix64
 
 ENGINES: tuple[EngineWish, ...] = ("copies", "replay")
-FAR = 2
-"""The seed of a reset that puts start and goal of the large maze at opposite ends."""
+FAR = 3
+"""The seed of a reset that puts the ant and its goal at opposite ends of the maze."""
+STEADY = goexplore.ExplorationConfig(batch_size=20, training_frames=50, repeat_probability=0.9)
 TURNS = 6
 """Each side of a comparison is played this often, by turns."""
 
@@ -36,14 +37,18 @@ TURNS = 6
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--seconds", type=float, default=3.0, help="of each turn of a comparison")
-    options.add_argument("--seeds", type=int, default=10, help="searches, and random plays, of the maze")
+    options.add_argument("--seeds", type=int, default=5, help="searches, and random plays, of the maze")
+    options.add_argument("--only-maze", action="store_true", help="leave out the first two comparisons")
     chosen = options.parse_args()
+    if chosen.only_maze:
+        compare_with_random_play("AntMaze_UMaze-v5", chosen.seeds)
+        return
     for id, cell in (("MiniGrid-DoorKey-16x16-v0", facing), ("PointMaze_UMaze-v3", place)):
         by_hand, adapted = compare(play_by_hand(id, cell), play_adapted(id, cell), chosen.seconds)
         print(f"{id}: a step takes {by_hand / adapted - 1:+.1%} time with adapter and cells than by hand")
     compare_returns("MiniGrid-DoorKey-16x16-v0")
     compare_searches("MiniGrid-ObstructedMaze-Full-v1")
-    compare_with_random_play("PointMaze_Large-v3", chosen.seeds)
+    compare_with_random_play("AntMaze_UMaze-v5", chosen.seeds)
 
 
 def facing(observation: Any) -> Any:
@@ -52,7 +57,7 @@ def facing(observation: Any) -> Any:
 
 
 def place(observation: Any) -> Any:
-    """Return the square in which the ball is, as a cell."""
+    """Return the square in which the body is, as a cell."""
     x, y = observation["achieved_goal"]
     return int(x // 0.5), int(y // 0.5)
 
@@ -165,13 +170,20 @@ def compare_searches(id: str) -> None:
 
 def compare_with_random_play(id: str, seeds: int) -> None:
     """Count the searches and the random plays that find the goal within equal budgets."""
-    budget = 200_000
-    grid = goexplore.Grid("achieved_goal", size=0.5)
+    budget = 80_000
+    grid = goexplore.Grid("achieved_goal", size=1.0)
     problem = Gymnasium(id=id, seed=FAR)
     found = random_found = 0
     for seed in range(seeds):
         run = goexplore.explore(
-            problem, cell=grid, seed=seed, game_frames=budget, until_score=1, workers=0, engine="state"
+            problem,
+            cell=grid,
+            exploration=STEADY,
+            seed=seed,
+            game_frames=budget,
+            until_score=1,
+            workers=0,
+            engine="state",
         )
         found += run.best.score >= 1
         random_found += _random_play(problem, seed, budget)
@@ -184,7 +196,7 @@ def _random_play(problem: Gymnasium, seed: int, budget: int) -> bool:
     env = problem.with_engine("replay").env()
     cell_env = CellEnvironment(env, FunctionCells(place))
     cell_env.reset()
-    for action in RandomRepeat(0.95).actions(cell_env, SplitMix64(seed), budget):
+    for action in RandomRepeat(STEADY.repeat_probability).actions(cell_env, SplitMix64(seed), budget):
         step = env.step(action)
         if step.reward > 0:
             return True

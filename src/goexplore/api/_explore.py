@@ -67,6 +67,8 @@ def explore(
         workers: Worker processes, or threads of the native engine; None means one per core, 0 explores in
             this process. They change nothing but the speed.
         engine: The emulator of an Atari game; auto means the native one where it is certified, else ale-py.
+            How a Gymnasium environment returns to states: state, copies or replay; auto means the first of
+            these that is proven to work.
         resume: Go on with the run in `run_dir`.
         checkpoint_minutes: Minutes between checkpoints: what a crash can cost at most.
         reporter: Shows progress; without it, only warnings are logged.
@@ -93,7 +95,11 @@ def explore(
     if not resume:
         bound, _ = problem.with_engine(engine)
         reporter = reporter or LoggingReporter()
-        problem, _, notes = require_env(bound, timeout_seconds=timeout_seconds, start_method=start_method)
+        problem, reason, notes = require_env(
+            bound, timeout_seconds=timeout_seconds, start_method=start_method
+        )
+        if "(not by" in reason:
+            reporter.log(f"return: {reason}")
         for note in notes:
             reporter.log(f"warning: {note}")
     temporary = TemporaryFolder() if run_dir is None else None

@@ -129,7 +129,7 @@ def require_env(
 
     An environment that crashes or hangs in `step` is refused only if no events are looked for.
     """
-    plan = _SHORT if len(problem.env.ways()) == 1 else _PROOF
+    plan = _PROOF if problem.env.engine in ("state", "copies", "replay") else _SHORT
     crash: tuple[str, ...] = ()
     while True:
         for candidate, reason, report in _examine_ways(problem, plan, timeout_seconds, start_method):
@@ -252,7 +252,8 @@ def _listen(first: _Child, checks: list[Check], timeout_seconds: float) -> tuple
             elif kind == "measured":
                 return evidence, value
     except _ChildError as error:
-        checks.append(Check(running, False, str(error), in_step=first.marks[2] > 0))
+        in_step = Call(first.marks[0]) in (Call.STEP, Call.CELLS, Call.PLAY)
+        checks.append(Check(running, False, str(error), in_step=in_step))
         evidence = None
     return evidence, Measured()
 

@@ -6,13 +6,16 @@ import copy
 import importlib
 import importlib.metadata
 import importlib.util
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from typing import Any, ClassVar, get_args
 
 import gymnasium
+import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from goexplore.engines import Engine, EngineWish
@@ -27,6 +30,9 @@ from goexplore.errors import (
 )
 from goexplore.exploration import ExplorationConfig
 from goexplore.problems._specs import EngineBinding, EnvironmentSpec, path_of
+
+_VERSIONED = re.compile(r"-v\d+$")
+"""How ids of Gymnasium end."""
 
 _DEEDS: dict[Way, str] = {
     "state": "puts back its simulator's own state",
@@ -69,6 +75,7 @@ class Gymnasium(EnvironmentSpec):
         require_between("draws", self.draws, 1, 65_536)
         require_positive("sigma", self.sigma)
         require_whole("megabytes", self.megabytes, 1)
+        object.__setattr__(self, "no_op", _as_json(self.no_op))
         if self.draw not in get_args(Draw):
             raise ConfigError(f"expected `draw` to be {' or '.join(get_args(Draw))}, got {self.draw!r}")
 
@@ -112,7 +119,8 @@ class Gymnasium(EnvironmentSpec):
     @property
     def engine_version(self) -> str | None:
         """The version of the package that the environment comes from, as far as it is known."""
-        entry_point = gymnasium.spec(self.id).entry_point if self.id else None
+        spec = gymnasium.registry.get(self.id.rpartition(":")[2])
+        entry_point = getattr(spec, "entry_point", None)
         if not isinstance(entry_point, str):
             return None
         package = entry_point.partition(":")[0].partition(".")[0]
@@ -181,6 +189,17 @@ class Gymnasium(EnvironmentSpec):
         return env
 
 
+def _as_json(action: Any) -> Any:
+    """Return an action as it is written down: arrays and tuples are lists."""
+    if isinstance(action, np.ndarray | np.generic):
+        return action.tolist()
+    if isinstance(action, tuple | list):
+        return [_as_json(each) for each in action]
+    if isinstance(action, Mapping):
+        return {str(key): _as_json(each) for key, each in action.items()}
+    return action
+
+
 SUITES = {
     "AdroitHand": "gymnasium_robotics",
     "AntMaze_": "gymnasium_robotics",
@@ -200,8 +219,8 @@ SUITES = {
 def is_gymnasium_id(name: str) -> bool:
     """Return whether a name is an id of Gymnasium: registered, or registered by an installed suite's import.
 
-    An id with a module in front of it (`my_game:Lock-v0`) is one only where that was imported already, so
-    that a name in a file never imports anything.
+    An id with a module in front of it (`my_game:Lock-v0`) is one only where that was imported already: a name
+    in a file imports nothing but the suites of this list.
     """
     module, _, id = name.rpartition(":")
     if id in gymnasium.registry:
@@ -209,9 +228,14 @@ def is_gymnasium_id(name: str) -> bool:
     if module:
         return False
     suite = next((each for beginning, each in SUITES.items() if id.startswith(beginning)), None)
-    if suite is None or importlib.util.find_spec(suite) is None:
+    if suite is None or not _VERSIONED.search(id) or importlib.util.find_spec(suite) is None:
         return False
-    importlib.import_module(suite)
+    try:
+        importlib.import_module(suite)
+    except Exception as error:  # whatever a broken installation raises
+        raise ProblemError(
+            f"expected to import {suite}, which has {id}, got {type(error).__name__}: {error}: reinstall it"
+        ) from error
     return id in gymnasium.registry
 
 
@@ -243,21 +267,20 @@ class Remade:
     """Makes an environment like one that a user gave, from what Gymnasium notes of how it was made."""
 
     def __init__(self, env: Any) -> None:
-        if env.spec is None:
+        if env.spec is None or any(each.kwargs is None for each in env.spec.additional_wrappers):
             raise ProblemError(
                 "expected an environment that gymnasium.make made, or a function that makes one, got "
                 f"{env!r}, which Gymnasium cannot make again: workers need environments of their own"
             )
         self._spec = env.spec
-        self.__qualname__ = env.spec.id
+        # Two environments of one id may differ in arguments, wrappers and time limit.
+        noted = blake2b(env.spec.to_json().encode(), digest_size=4).hexdigest()
         self.__module__ = "gymnasium"
+        self.__qualname__ = f"make({env.spec.id})@{noted}"
 
     def __call__(self) -> Any:
         """Make it again."""
         return gymnasium.make(self._spec)
-
-    def __repr__(self) -> str:
-        return str(self._spec.to_json())
 
 
 def from_instance(env: Any) -> Gymnasium:

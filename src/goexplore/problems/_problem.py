@@ -252,8 +252,13 @@ class Problem:
 
     def kernel_factory(self) -> KernelFactory:
         """Return what makes kernels: native ones where there are any."""
-        native = self.env.make_kernel(self.cells, self.exploration)
-        return partial(Problem.make_python_kernel, self) if native is None else native
+        return self._native_kernels() or partial(Problem.make_python_kernel, self)
+
+    def _native_kernels(self) -> KernelFactory | None:
+        """Return what makes native kernels; objective and events are Python's, and need the Python kernel."""
+        if self.objective is not None or self.events:
+            return None
+        return self.env.make_kernel(self.cells, self.exploration)
 
     def make_python_kernel(self) -> Kernel:
         """Return the reference kernel, with an environment of its own."""
@@ -277,8 +282,7 @@ class Problem:
         Workers are threads where a native kernel explores, which does not hold the interpreter's lock, and
         processes elsewhere. Objective and events are Python functions, so the Python kernel explores then.
         """
-        judged_in_python = self.objective is not None or self.events
-        native = None if judged_in_python else self.env.make_kernel(self.cells, self.exploration)
+        native = self._native_kernels()
         if native is not None:
             return SerialExecutor(native) if workers is None else ThreadExecutor(native, workers=workers)
         make = self.kernel_factory()
@@ -338,7 +342,7 @@ def _from_callable(factory: Callable[[], Any]) -> EnvironmentSpec:
         except Exception:  # the check before a run, or the worker that needs one, says what is wrong
             return FactorySpec(factory)
         kind = type(made)
-        if isinstance(made, gymnasium.Env):
+        if isinstance(made, gymnasium.Env | Environment):
             made.close()
     is_gymnasium = isinstance(kind, type) and issubclass(kind, gymnasium.Env)
     return Gymnasium(factory=factory) if is_gymnasium else FactorySpec(factory)

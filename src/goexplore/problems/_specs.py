@@ -298,11 +298,22 @@ def _importable(module: str) -> str:
 
 def _code_digest(code: Any, function: Any) -> str:
     """Return a short digest of a function's code, its constants, and its plain values from outside."""
-    parts = [code.co_code, code.co_names]
-    parts += [each if not hasattr(each, "co_code") else each.co_code for each in code.co_consts]
     outside = [cell.cell_contents for cell in function.__closure__ or ()] + [*(function.__defaults__ or ())]
-    parts += [each for each in outside if isinstance(each, bool | int | float | str | bytes | tuple)]
+    parts = [_constant(code), *(_constant(each) for each in outside)]
     return blake2b(repr(parts).encode(), digest_size=4).hexdigest()
+
+
+def _constant(value: Any) -> Any:
+    """Return what stands for a value in a digest: the same in every process."""
+    if hasattr(value, "co_code"):
+        return value.co_code, value.co_names, [_constant(each) for each in value.co_consts]
+    if isinstance(value, set | frozenset):
+        return "set", sorted(map(repr, map(_constant, value)))
+    if isinstance(value, tuple | list):
+        return [_constant(each) for each in value]
+    if isinstance(value, dict):
+        return "dict", [(_constant(key), _constant(each)) for key, each in value.items()]
+    return value if isinstance(value, bool | int | float | str | bytes) else type(value).__qualname__
 
 
 class _Wrapped(_Spec):

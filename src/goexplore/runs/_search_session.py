@@ -138,7 +138,7 @@ def run_search(
         stack.enter_context(run.locked())
         reporter.log(f"engine: {f'{engine}, as the run has it' if resume else reason}")
         if resume and not run.has_engine_version(problem.env.engine_version):
-            reporter.log("warning: another version of the native engine began this run; verify what it finds")
+            reporter.log("warning: another version of the engine began this run; verify what it finds")
         for warning in problem.env.warnings():
             reporter.log(f"warning: {warning}")
         checkpoint = run.read_checkpoint()

@@ -82,6 +82,19 @@ def test_an_action_that_is_none_is_no_no_op():
         ActionTable(spaces.Box(-1, 1, (2,)), no_op=[0, 0, 0])
 
 
+def test_whole_numbers_of_a_box_are_drawn_up_to_the_highest():
+    for draw in ("uniform", "gaussian"):
+        table = ActionTable(spaces.Box(0, 1, (1,), np.int8), draw=draw)
+        assert {int(table[number][0]) for number in range(256)} == {0, 1}, draw
+
+
+def test_gaussian_actions_spread_from_the_one_bound_that_there_is():
+    table = ActionTable(spaces.Box(5, np.inf, (1,)), draw="gaussian")
+    actions = np.array([table[number][0] for number in range(256)])
+    assert actions.min() == 5
+    assert actions.max() > 5.5
+
+
 def test_an_environment_may_change_what_it_gets():
     table = ActionTable(spaces.Box(-1, 1, (2,)))
     before = table[3].tolist()

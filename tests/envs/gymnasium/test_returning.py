@@ -7,7 +7,7 @@ from gymnasium.wrappers import TimeLimit
 
 import goexplore
 from goexplore.checks import check_env, choose_way, require_env
-from goexplore.envs.gymnasium import CopyCache
+from goexplore.envs.gymnasium import CopyCache, _plain
 from goexplore.envs.gymnasium._returning import Moment, find_copier
 from goexplore.errors import EnvironmentContractError, SnapshotError
 from goexplore.problems import Gymnasium, Problem
@@ -174,6 +174,46 @@ def test_damaged_snapshots_are_refused():
             env.restore(b"\xff\x00\xff")
 
 
+def test_a_damaged_state_is_refused_in_one_line():
+    env = Gymnasium(factory=worlds.Saves).with_engine("state").env()
+    env.reset()
+    good = env.snapshot()
+    for damaged in (b"", good[:-3], good[::-1], _plain.encode((1, [{"step": 3}])), _plain.encode((1, [7]))):
+        with pytest.raises(SnapshotError, match="expected a state of this environment"):
+            env.restore(damaged)
+    env.restore(good)
+
+
+def test_views_of_constants_are_not_written_through():
+    class Rooms(gymnasium.Wrapper):
+        PLANS = np.zeros((3, 4), np.int8)
+
+        def step(self, action):
+            found = self.env.step(action)
+            self.plan = self.PLANS[int(found[0]["x"][0]) % 3]
+            return found
+
+    env = Gymnasium(factory=lambda: Rooms(worlds.Saves())).with_engine("state").env()
+    env.reset()
+    before = env.snapshot()
+    Rooms.PLANS[1] = 1
+    for _ in range(5):
+        env.step(1)
+    env.restore(before)
+    assert Rooms.PLANS[1].tolist() == [1, 1, 1, 1]
+
+
+def test_an_environment_can_be_closed_twice():
+    spec = Gymnasium(factory=worlds.OnlyOne).with_engine("state").env
+    one, other = spec(), spec()
+    one.close()
+    one.close()
+    other.reset()
+    other.step(0)
+    other.close()
+    spec().close()
+
+
 def moments(kind=worlds.Walk):
     env = kind()
     observation, info = env.reset(seed=0)
@@ -204,6 +244,15 @@ def test_copies_take_no_more_memory_than_allowed():
     assert 2 <= len(cache) < 100
     assert cache.nearest(bytes(199), None)[0] == 199  # the newest is there, the oldest are gone
     assert cache.nearest(bytes(3), None) is None
+
+
+def test_large_observations_count_as_memory():
+    copier = find_copier(next(moments()), None)
+    cache = CopyCache(copier, limit_bytes=500_000)
+    noise = np.random.default_rng(0)
+    for number, moment in zip(range(50), moments(), strict=False):
+        cache.put(bytes(number), moment._replace(observation=noise.integers(0, 256, 100_000, np.uint8)))
+    assert len(cache) < 10
 
 
 def test_training_gets_the_proven_way():

@@ -105,15 +105,19 @@ class ActionTable:
                     f"expected bounds for uniform actions, got {space}: set `draw` to gaussian, or rescale "
                     "the actions with gymnasium.wrappers.RescaleAction"
                 )
-            values = low + shares * (high - low)
+            whole = 1.0 if np.issubdtype(space.dtype, np.integer) else 0.0  # the highest is an action too
+            values = low + shares * (high + whole - low)
         else:
-            least, most = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
-            middle, spread = (least + most) / 2, (most - least) / 2 * self._sigma
+            # Around the middle; around the one bound that there is, or 0, where there is no middle.
+            least = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0) - 1.0)
+            most = np.where(np.isfinite(high), high, np.where(np.isfinite(low), low, 0.0) + 1.0)
+            middle = np.where(bounded, (least + most) / 2, np.clip(0.0, low, high))
+            spread = np.where(bounded, (most - least) / 2, 1.0) * self._sigma
             # The inverse of the distribution is never asked for 0, where it is infinite.
             normal = [NormalDist().inv_cdf(max(share, 2.0**-53)) for share in shares.tolist()]
             values = np.clip(middle + spread * np.array(normal), low, high)
         if np.issubdtype(space.dtype, np.integer):
-            values = np.floor(values)
+            values = np.clip(np.floor(values), low, high)
         return values.astype(space.dtype).reshape(space.shape)
 
     def _require_action(self, action: Any) -> Any:
@@ -214,7 +218,7 @@ def _as_in(space: _Space, action: Any) -> Any:
         if isinstance(space, spaces.Tuple):
             return tuple(_as_in(each, part) for each, part in zip(space.spaces, action, strict=True))
         return np.asarray(action, space.dtype).reshape(space.shape)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
 
 

@@ -65,8 +65,8 @@ class GymnasiumEnv(Environment):
         """Every `reset` has the same `seed`. `actions` numbers the actions of the space."""
         self._simulation, self._seed, self._way = simulation, seed, way
         self._notes_actions = way != "state"
-        simulation.users += 1
         self._actions = actions(simulation.env.action_space)
+        simulation.users += 1
         self.action_count = self._actions.action_count
         self.no_op = self._actions.no_op if self._actions.no_op is not None else self._said_no_op()
         self.stale_after_restore = way == "state"
@@ -79,7 +79,7 @@ class GymnasiumEnv(Environment):
         self._copies: CopyCache | None = None
         self._copies_bytes = copies_bytes
         self._aside: bytes | None = None
-        self._is_prepared = False
+        self._is_prepared = self._is_closed = False
         self.why_no_picture: str | None = None
         """Why rendering failed, if it did: it is not tried again."""
 
@@ -133,7 +133,7 @@ class GymnasiumEnv(Environment):
 
     def step(self, action: int) -> Step:
         """Play one step of the environment: one training frame."""
-        simulation = self._simulation
+        simulation, action = self._simulation, int(action)
         if simulation.turn is not self:
             self._take_turn()
         self._observation, reward, terminated, truncated, self._info = simulation.env.step(
@@ -221,8 +221,10 @@ class GymnasiumEnv(Environment):
         """Return what the environment renders, where it was made with the render mode rgb_array."""
         self._take_turn()
         env = self._simulation.env
-        if env.render_mode != "rgb_array" or self.why_no_picture is not None:
+        if env.render_mode != "rgb_array":
             return super().picture()
+        if self.why_no_picture is not None:
+            return None
         if self._copies is not None:
             # What an environment draws on can seldom be copied: so it draws as a copy of itself.
             copier = self._copies.copier
@@ -242,17 +244,26 @@ class GymnasiumEnv(Environment):
         """Return the action that the environment itself calls NOOP, if it names its actions."""
         env = self._simulation.env
         meanings = getattr(env.unwrapped, "get_action_meanings", None)
+        is_as_made = env.action_space == env.unwrapped.action_space  # a wrapper may number actions anew
         if not callable(meanings) or not isinstance(env.action_space, gymnasium.spaces.Discrete):
+            return None
+        if not is_as_made:
             return None
         named: Sequence[str] = meanings()
         return named.index("NOOP") if "NOOP" in named else None
 
     def close(self) -> None:
         """Close the environment, unless others share it."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         self._state = self._copies = None  # they hold the simulator, of which there may be only one
         self._simulation.users -= 1
         if self._simulation.users == 0:
+            self._simulation.turn = None
             self._simulation.env.close()
+            for key in [key for key, each in _open.items() if each is self._simulation]:
+                del _open[key]
 
 
 _SEEDED_BEFORE_RESET = ("nle", "minihack")

@@ -69,14 +69,14 @@ def find_copier(moment: Moment, state: ByteState | None) -> Copier:
 def _by_state(state: ByteState) -> Copier:
     """Copy by the simulator's state: for those of which equal states do not have equal bytes."""
 
-    def take(kept: Any, env: Any) -> Moment:
-        data, observation, info = kept
-        state.load(data)
-        return Moment(env, copy.deepcopy(observation), copy.deepcopy(info))
+    def take(kept: bytes, env: Any) -> Moment:
+        saved, observation, info = pickle.loads(kept)
+        state.load(saved)
+        return Moment(env, observation, info)
 
     return Copier(
         f"by {state.name}",
-        lambda moment: (state.save(), copy.deepcopy(moment.observation), copy.deepcopy(moment.info)),
+        lambda moment: pickle.dumps((state.save(), moment.observation, moment.info), pickle.HIGHEST_PROTOCOL),
         take,
     )
 
@@ -112,8 +112,10 @@ class CopyCache:
         if actions in self._kept:
             self._kept.move_to_end(actions)
             return
-        kept = _Squeezed.of(self.copier.keep(moment))
-        size = len(actions) + _size(kept)
+        kept = self.copier.keep(moment)
+        if isinstance(kept, bytes) and len(kept) >= _LARGE:
+            kept = _Squeezed(zstandard.ZstdCompressor(1).compress(kept))  # mostly the same bytes
+        size = len(actions) + (len(kept) if isinstance(kept, bytes) else _OBJECT_BYTES)
         self._kept[actions] = kept, size
         self._lengths[len(actions)] += 1
         self._bytes += size
@@ -136,35 +138,10 @@ class CopyCache:
     def _take(self, actions: bytes, env: Any) -> Moment:
         self._kept.move_to_end(actions)
         kept, _ = self._kept[actions]
-        return self.copier.take(_Squeezed.content(kept), env)
+        if isinstance(kept, _Squeezed):
+            kept = zstandard.ZstdDecompressor().decompress(kept)
+        return self.copier.take(kept, env)
 
 
-class _Squeezed(NamedTuple):
-    """Large bytes, compressed: an emulator's memory is mostly the same byte."""
-
-    data: bytes
-    rest: tuple[Any, ...] | None
-
-    @classmethod
-    def of(cls, kept: Any) -> Any:
-        """Return what was kept, compressed if it is large."""
-        data, rest = (kept[0], kept[1:]) if isinstance(kept, tuple) else (kept, None)
-        if isinstance(data, bytes) and len(data) >= _LARGE:
-            return cls(zstandard.ZstdCompressor(1).compress(data), rest)
-        return kept
-
-    @staticmethod
-    def content(kept: Any) -> Any:
-        """Return what was compressed."""
-        if not isinstance(kept, _Squeezed):
-            return kept
-        data = zstandard.ZstdDecompressor().decompress(kept.data)
-        return data if kept.rest is None else (data, *kept.rest)
-
-
-def _size(kept: Any) -> int:
-    if isinstance(kept, _Squeezed):
-        return len(kept.data)
-    if isinstance(kept, bytes):
-        return len(kept)
-    return len(kept[0]) if isinstance(kept[0], bytes) else _OBJECT_BYTES
+class _Squeezed(bytes):
+    """A copy that was large, compressed."""

@@ -72,18 +72,20 @@ class ByteState:
         try:
             saved, changes = _plain.decode(state)
             pairs = list(zip(self._layers, self._initial, changes, strict=True))
-        except (ValueError, TypeError) as error:
+            if any(callable(getattr(type(layer), name, None)) for layer, _, each in pairs for name in each):
+                raise ValueError("an attribute in place of a method")
+            self._simulator.load(saved)
+            for layer, initial, changed in pairs:
+                for name, value in {**initial, **changed}.items():
+                    _assign(layer, name, value)
+                for name in [each for each, value in vars(layer).items() if _is_plain(value)]:
+                    if name not in initial and name not in changed:
+                        delattr(layer, name)
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
             raise SnapshotError(
                 f"expected a state of this environment, got {len(state)} bytes that are none ({error}): use "
                 "the versions in the run's config.json"
             ) from error
-        self._simulator.load(saved)
-        for layer, initial, changed in pairs:
-            for name, value in {**initial, **changed}.items():
-                _assign(layer, name, value)
-            for name in [each for each, value in vars(layer).items() if _is_plain(value)]:
-                if name not in initial and name not in changed:
-                    delattr(layer, name)
 
 
 def find_state(env: gymnasium.Env[Any, Any], reset: Callable[[], Any]) -> ByteState | None:
@@ -246,13 +248,13 @@ def _is_plain(value: Any) -> bool:
     kind = type(value)
     if kind in (bool, int, float, str, bytes, type(None)):
         return True
-    if kind is np.ndarray:
-        return not value.dtype.hasobject
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return not value.dtype.hasobject and value.dtype.names is None
     if kind in (tuple, list):
         return all(map(_is_plain, value))
     if kind is dict:
         return all(type(key) in (str, int) and _is_plain(each) for key, each in value.items())
-    return isinstance(value, np.generic | np.random.Generator)
+    return isinstance(value, np.random.Generator)
 
 
 def _copy(value: Any) -> Any:
@@ -289,7 +291,4 @@ def _assign(layer: Any, name: str, value: Any) -> None:
         if isinstance(value, dict) and value.keys() == {"bit generator"}:
             now.bit_generator.state = value["bit generator"]
     elif name not in vars(layer) or not _equal(now, value):
-        if isinstance(now, np.ndarray) and isinstance(value, np.ndarray) and not now.flags.owndata:
-            now[...] = value  # a view of memory that others look at
-        else:
-            vars(layer)[name] = _copy(value)
+        vars(layer)[name] = _copy(value)
