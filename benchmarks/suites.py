@@ -79,8 +79,8 @@ SUITES = [
     Suite("AntMaze_UMaze-v5, seed 3", "gymnasium_robotics", _antmaze, 1, 200_000, 100_000, STEADY),
     Suite("MiniHack-KeyRoom-S15-v0", "minihack", _minihack, 0.1, 200_000, 200_000),
     Suite("TextWorld, a coin 60 rooms away", "textworld", _textworld, 1, 60_000, 30_000),
-    Suite("stable-retro, Airstriker", "stable_retro", _retro, None, 20_000, 20_000),
-    Suite("Crafter", "crafter", _crafter, None, 60_000, 60_000),
+    Suite("stable-retro, Airstriker", "stable_retro", _retro, None, 6_000, 6_000),
+    Suite("Crafter", "crafter", _crafter, None, 20_000, 20_000),
 ]
 
 

@@ -27,7 +27,7 @@ if __name__ == "__main__":
     print("the way to the goal takes", len(run.best), "steps")
     tiny = training_preset("tiny")
     config = dataclasses.replace(tiny, ppo=dataclasses.replace(tiny.ppo, discount=0.995))
-    training = goexplore.robustify(run.demos(), config=config, run_dir="runs/pointmaze", minutes=5)
+    training = goexplore.robustify(run.demos(), config=config, run_dir="runs/pointmaze", minutes=8)
     print(
         "with sticky actions it gets there in", training.evaluate(until_score=1).reached(1).text(percent=True)
     )

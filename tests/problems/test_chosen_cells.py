@@ -262,6 +262,11 @@ def test_functions_of_observation_and_info_see_the_state_that_they_are_of():
         replace(find_problem(Told), cells=lambda seen, info: None).make_cell_env().reset()
 
 
+def test_cells_that_are_revised_cannot_be_added_to_others():
+    with pytest.raises(ConfigError, match="got dynamic ones, which a search revises"):
+        cells_from_text("dynamic + grid(x)")
+
+
 @pytest.mark.parametrize(
     "spec",
     [*SPECS, DownscaledConfig(width=3), Grid("a b", "é", "9", "bag.gold")],

@@ -426,6 +426,11 @@ class Combination(CellsSpec):
     def __post_init__(self) -> None:
         flat = [each.parts if isinstance(each, Combination) else (each,) for each in self.parts]
         object.__setattr__(self, "parts", tuple(part for parts in flat for part in parts))
+        if any(part.revision_plan() is not None for part in self.parts):
+            raise ConfigError(
+                "expected cells that stay as they are in a sum, got dynamic ones, which a search revises: "
+                "use `downscaled` or `rendering` in their place"
+            )
 
     def text(self) -> str:
         """Return the parts with plus signs between them."""
