@@ -193,6 +193,8 @@ def _places(run: goexplore.Run) -> tuple[Any, Any, Any] | None:
 
 def _last_picture(run: goexplore.Run) -> np.ndarray[Any, Any] | None:
     env = run.problem.env()
+    if env.unwrapped.render_mode != "rgb_array":
+        return None  # what it observes is not meant for people
     env.reset()
     actions = list(run.best.actions)
     env.play(actions[:-1])  # an ended episode may have nothing to show any more
