@@ -68,26 +68,30 @@ def last_tables(run):
     return [(folder / name).read_bytes() for name in ("archive.parquet", "segments.parquet")]
 
 
-@pytest.mark.parametrize("suite", [minigrid, antmaze, pointmaze, minihack, retro, textworld, crafter])
+@pytest.mark.parametrize(
+    "suite",
+    [minigrid, antmaze, pointmaze, minihack, retro, textworld, pytest.param(crafter, marks=pytest.mark.slow)],
+)
 def test_a_suite_verifies_and_resumes_to_the_same_bytes(suite, tmp_path):
     target, cell, engine = suite()
     settings = {
         "cell": cell,
         "exploration": goexplore.ExplorationConfig(batch_size=10, training_frames=10, repeat_probability=0.7),
     }
-    whole = goexplore.explore(target, run_dir=tmp_path / "whole", game_frames=800, workers=2, **settings)
+    whole = goexplore.explore(target, run_dir=tmp_path / "whole", game_frames=400, workers=2, **settings)
     assert whole.directory.engine() == engine
     assert whole.verify().mismatches == ()
-    goexplore.explore(target, run_dir=tmp_path / "parts", game_frames=300, workers=0, **settings)
-    goexplore.explore(target, run_dir=tmp_path / "parts", game_frames=800, workers=1, resume=True, **settings)
+    goexplore.explore(target, run_dir=tmp_path / "parts", game_frames=150, workers=0, **settings)
+    goexplore.explore(target, run_dir=tmp_path / "parts", game_frames=400, workers=1, resume=True, **settings)
     assert last_tables(tmp_path / "parts") == last_tables(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_achievements_are_events(tmp_path):
     crafter()
     example = sys.modules["crafter_achievements"]
     run = goexplore.explore(
-        example.Crafter, cell=example.cell, events=example.EVENTS, game_frames=3000, workers=2
+        example.Crafter, cell=example.cell, events=example.EVENTS, game_frames=2000, workers=2
     )
     assert "collect_sapling" in run.events or "collect_wood" in run.events
     for ways in run.events.values():

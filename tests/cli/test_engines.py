@@ -165,7 +165,7 @@ def test_a_run_knows_the_version_of_the_engine_that_explored(copied, monkeypatch
     assert "whether the engine or the archive is to blame cannot be told" in capsys.readouterr().out
     result = goexplore("explore", "montezuma", "--run-dir", copied, *QUICK, "--resume")
     assert "engine: native, as the run has it" in result.stderr
-    assert "warning: another version of the native engine began this run" in result.stderr
+    assert "warning: another version of the engine began this run" in result.stderr
 
 
 @pytest.mark.parametrize("rom", CERTIFIED)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,19 @@ class SavedFiles:
     folder: Path
     content: dict[str, Any]
     """What its meta.json holds."""
+
+
+_locks: set[int] = set()
+"""Descriptors of the files that this process has locked."""
+
+
+def _close_locks() -> None:
+    for descriptor in _locks:
+        os.close(descriptor)
+    _locks.clear()
+
+
+os.register_at_fork(after_in_child=_close_locks)
 
 
 class Directory:
@@ -133,7 +147,10 @@ class Directory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep others from writing to this run; the lock goes with our processes, however they end."""
+        """Keep others from writing to this run; the lock goes with this process, however it ends.
+
+        Workers that are forked meanwhile do not hold it: they may outlive a killed process by a second.
+        """
         with clear_errors(self.path):
             file = open(self.path / "lock", "w")  # noqa: SIM115
         with file:
@@ -144,7 +161,11 @@ class Directory:
                     f"expected a run that nobody works on, got {self.path}, which another process has open: "
                     "wait for it, stop it, or choose another `run_dir`"
                 ) from error
-            yield
+            _locks.add(file.fileno())
+            try:
+                yield
+            finally:
+                _locks.discard(file.fileno())
 
     def _write_checkpoint(self, write: Callable[[Path], list[Path]], content: dict[str, Any]) -> Path:
         """Write a checkpoint aside, bring it to the disk, then give it its name; keep the last two.
