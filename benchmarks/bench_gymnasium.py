@@ -45,7 +45,7 @@ def main() -> None:
         return
     for id, cell in (("MiniGrid-DoorKey-16x16-v0", facing), ("PointMaze_UMaze-v3", place)):
         by_hand, adapted = compare(play_by_hand(id, cell), play_adapted(id, cell), chosen.seconds)
-        print(f"{id}: a step takes {by_hand / adapted - 1:+.1%} time with adapter and cells than by hand")
+        print(f"{id}: with adapter and cells, a step takes {by_hand / adapted - 1:.1%} longer than by hand")
     compare_returns("MiniGrid-DoorKey-16x16-v0")
     compare_searches("MiniGrid-ObstructedMaze-Full-v1")
     compare_with_random_play("AntMaze_UMaze-v5", chosen.seeds)
