@@ -20,6 +20,7 @@ class AtariModule(Protocol):
     Cartridge: type[_atari.Cartridge]
     Machine: type[_atari.Machine]
     Explorer: type[_atari.Explorer]
+    Planner: type[_atari.Planner]
 
     def play_each(
         self, machines: tuple[_atari.Machine, ...], actions: tuple[bytes, ...], frame_skip: int, /

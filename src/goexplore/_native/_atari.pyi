@@ -68,6 +68,36 @@ class Explorer:
         /,
     ) -> tuple[bytes, int, bytes, tuple[bytes, ...], tuple[_Candidate, ...], str | None, bytes]: ...
 
+class Planner:
+    def __init__(
+        self,
+        *,
+        cartridge: Cartridge,
+        actions: Buffer,
+        no_op: int,
+        frame_skip: int,
+        repeat: int,
+        addresses: tuple[int, int, int, int],
+        grounded: Buffer,
+        deficit: int,
+        rows: Buffer,
+        gains: Buffer,
+        stretches: Buffer,
+    ) -> None: ...
+    @property
+    def played(self) -> int: ...
+    def judge(
+        self,
+        snapshot: Buffer,
+        last_action: int,
+        tracker: tuple[int, int, int],
+        plans: tuple[tuple[int, int, bytes], ...],
+        streams: Buffer,
+        horizon: int,
+        ceiling: int,
+        /,
+    ) -> list[tuple[int, float]]: ...
+
 def play_each(
     machines: tuple[Machine, ...], actions: tuple[bytes, ...], frame_skip: int, /
 ) -> list[int | None]: ...

@@ -5,6 +5,7 @@
 #include "atari/boot.h"
 #include "atari/games.h"
 #include "explore/kernel.h"
+#include "plan/planner.h"
 
 /* ---- Cartridge ----------------------------------------------------------------------------------------------------- */
 
@@ -662,6 +663,234 @@ static PyType_Spec explorer_spec = {
     .slots = explorer_slots,
 };
 
+/* ---- Planner ------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    CartridgeObject *cartridge;
+    Planner planner;
+} PlannerObject;
+
+static void planner_object_free(PlannerObject *self)
+{
+    planner_free(&self->planner);
+    Py_XDECREF(self->cartridge);
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static void *copy_buffer(const Py_buffer *buffer)
+{
+    void *copy = malloc((size_t)buffer->len + 1);
+    if (copy != NULL)
+        memcpy(copy, buffer->buf, (size_t)buffer->len);
+    return copy;
+}
+
+/* Whether every number in the reference means something. */
+static bool is_sound(const Planner *planner)
+{
+    bool sound = planner->row_count > 0 && planner->stretch_count > 0;
+    for (uint32_t at = 0; sound && at < planner->stretch_count; at++) {
+        const Stretch *stretch = &planner->stretches[at];
+        sound = stretch->first >= 0 && stretch->last >= stretch->first && stretch->end >= stretch->last &&
+                stretch->end > 0 && (uint32_t)stretch->end < planner->row_count &&
+                stretch->first_gain >= 0 && stretch->gain_count >= 0 &&
+                (int64_t)stretch->first_gain + stretch->gain_count <= (int64_t)planner->gain_count;
+        for (int32_t row = stretch->first; sound && row < stretch->end; row++)
+            sound = planner->rows[row].action >= 0 && (uint32_t)planner->rows[row].action < planner->action_count;
+    }
+    for (uint32_t row = 0; sound && row < planner->row_count; row++)
+        sound = planner->rows[row].stretch >= 0 && (uint32_t)planner->rows[row].stretch < planner->stretch_count;
+    for (uint32_t at = 0; sound && at < planner->grounded_count; at++)
+        sound = planner->grounded[at][0] < 128;
+    for (uint32_t at = 0; sound && at < planner->action_count; at++)
+        sound = planner->actions[at] < ACTIONS;
+    return sound && planner->no_op < planner->action_count && planner->level_address < 128 && planner->room_address < 128 &&
+           planner->x_address < 128 && planner->y_address < 128;
+}
+
+static PyObject *planner_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"cartridge", "actions", "no_op", "frame_skip", "repeat", "addresses", "grounded", "deficit",
+                            "rows", "gains", "stretches", NULL};
+    CartridgeObject *cartridge;
+    Py_buffer actions, grounded, rows, gains, stretches;
+    unsigned int no_op, frame_skip;
+    unsigned long long repeat;
+    int level, room, x, y, deficit;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$O!y*IIK(iiii)y*iy*y*y*", names, cartridge_type, &cartridge,
+                                     &actions, &no_op, &frame_skip, &repeat, &level, &room, &x, &y, &grounded, &deficit,
+                                     &rows, &gains, &stretches))
+        return NULL;
+    PlannerObject *self = (PlannerObject *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        goto done;
+    self->cartridge = (CartridgeObject *)Py_NewRef((PyObject *)cartridge);
+    Planner *planner = &self->planner;
+    insert_cartridge(&planner->machine, cartridge);
+    reset_machine(&planner->machine, cartridge);
+    planner->game = cartridge->game;
+    planner->frame_skip = frame_skip;
+    planner->no_op = no_op;
+    planner->repeat = repeat;
+    planner->level_address = level;
+    planner->room_address = room;
+    planner->x_address = x;
+    planner->y_address = y;
+    planner->deficit = deficit;
+    planner->action_count = actions.len <= ACTIONS ? (uint32_t)actions.len : 0;
+    memcpy(planner->actions, actions.buf, planner->action_count);
+    planner->grounded = copy_buffer(&grounded);
+    planner->grounded_count = (uint32_t)(grounded.len / 2);
+    planner->rows = copy_buffer(&rows);
+    planner->row_count = (uint32_t)((size_t)rows.len / sizeof *planner->rows);
+    planner->gains = copy_buffer(&gains);
+    planner->gain_count = (uint32_t)((size_t)gains.len / sizeof *planner->gains);
+    planner->stretches = copy_buffer(&stretches);
+    planner->stretch_count = (uint32_t)((size_t)stretches.len / sizeof *planner->stretches);
+    if (planner->grounded == NULL || planner->rows == NULL || planner->gains == NULL || planner->stretches == NULL) {
+        Py_CLEAR(self);
+        PyErr_NoMemory();
+    } else if (frame_skip < 1 || frame_skip > 65535 || !is_sound(planner)) {
+        Py_CLEAR(self);
+        PyErr_SetString(PyExc_ValueError, "expected demonstrations of this game as rows, gains and stretches");
+    } else if (!planner_begin(planner)) {
+        Py_CLEAR(self);
+        PyErr_NoMemory();
+    }
+done:
+    PyBuffer_Release(&actions);
+    PyBuffer_Release(&grounded);
+    PyBuffer_Release(&rows);
+    PyBuffer_Release(&gains);
+    PyBuffer_Release(&stretches);
+    return (PyObject *)self;
+}
+
+/* Read a state and where in the reference it is; return false and an error where they are none. */
+static bool read_situation(Planner *planner, const Py_buffer *snapshot, Tracker tracker)
+{
+    if (tracker.row < 0 || (uint32_t)tracker.row >= planner->row_count || tracker.stall < 0 || tracker.stall > PATIENCE ||
+        !restore_state(&planner->machine, snapshot->buf, (size_t)snapshot->len)) {
+        PyErr_SetString(PyExc_ValueError, "expected a state of this engine, and a row of the reference");
+        return false;
+    }
+    return true;
+}
+
+static bool read_plan(const Planner *planner, PyObject *tuple, Plan *plan)
+{
+    unsigned int delay, stop;
+    PyObject *sequence;
+    if (!PyTuple_Check(tuple) || !PyArg_ParseTuple(tuple, "IIO!", &delay, &stop, &PyBytes_Type, &sequence)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "expected plans of a delay, a stop and a sequence");
+        return false;
+    }
+    *plan = (Plan){delay, stop, (const uint8_t *)PyBytes_AS_STRING(sequence), (uint32_t)PyBytes_GET_SIZE(sequence)};
+    for (uint32_t at = 0; at < plan->length; at++)
+        if (plan->sequence[at] >= planner->action_count) {
+            PyErr_SetString(PyExc_ValueError, "expected sequences of this game's actions");
+            return false;
+        }
+    return true;
+}
+
+static PyObject *list_judgements(const Judgement *judgements, Py_ssize_t count)
+{
+    PyObject *list = PyList_New(count);
+    for (Py_ssize_t at = 0; list != NULL && at < count; at++) {
+        PyObject *each = Py_BuildValue("Id", judgements[at].alive, judgements[at].gain);
+        if (each == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, at, each);
+    }
+    return list;
+}
+
+static PyObject *planner_judge(PlannerObject *self, PyObject *arguments)
+{
+    Planner *planner = &self->planner;
+    Py_buffer snapshot, streams;
+    unsigned int last, horizon;
+    Tracker tracker;
+    int ceiling;
+    PyObject *tuples, *list = NULL;
+    if (!PyArg_ParseTuple(arguments, "y*I(iii)O!y*Ii", &snapshot, &last, &tracker.row, &tracker.stall, &tracker.base, &PyTuple_Type, &tuples,
+                          &streams, &horizon, &ceiling))
+        return NULL;
+    const Py_ssize_t count = PyTuple_GET_SIZE(tuples);
+    const size_t draws = (size_t)streams.len / sizeof(uint64_t);
+    Plan *plans = PyMem_Calloc((size_t)count + 1, sizeof *plans);
+    Judgement *judgements = PyMem_Calloc((size_t)count + 1, sizeof *judgements);
+    if (plans == NULL || judgements == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    if (last >= planner->action_count) {
+        PyErr_SetString(PyExc_ValueError, "expected one of this game's actions as the last one");
+        goto done;
+    }
+    if (!read_situation(planner, &snapshot, tracker))
+        goto done;
+    for (Py_ssize_t at = 0; at < count; at++)
+        if (!read_plan(planner, PyTuple_GET_ITEM(tuples, at), &plans[at]))
+            goto done;
+    planner->machine.run_frame = self->cartridge->run_frame; /* there may be a better translation by now */
+    Py_BEGIN_ALLOW_THREADS
+    const State from = planner->machine.state;
+    for (Py_ssize_t at = 0; at < count; at++)
+        for (size_t draw = 0; draw < draws; draw++)
+            try_plan(planner, &from, last, tracker, &plans[at], ((const uint64_t *)streams.buf)[draw], horizon, ceiling,
+                     &judgements[at]);
+    Py_END_ALLOW_THREADS
+    list = list_judgements(judgements, count);
+done:
+    PyMem_Free(plans);
+    PyMem_Free(judgements);
+    PyBuffer_Release(&snapshot);
+    PyBuffer_Release(&streams);
+    return list;
+}
+
+static PyObject *planner_played(PlannerObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLongLong(self->planner.played);
+}
+
+static PyMethodDef planner_methods[] = {
+    {"judge", (PyCFunction)planner_judge, METH_VARARGS,
+     "judge(snapshot, last_action, tracker, plans, streams, horizon, ceiling)\n--\n\nTry each plan with each stream of "
+     "draws; return how often it survived, and the sum of its gains."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef planner_properties[] = {
+    {"played", (getter)planner_played, NULL, "Training frames played so far.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot planner_slots[] = {
+    {Py_tp_doc, "Planner(*, cartridge, ...)\n--\n\nTries plans out in the stochastic game, without holding the "
+                "interpreter."},
+    {Py_tp_new, planner_new},
+    {Py_tp_dealloc, planner_object_free},
+    {Py_tp_methods, planner_methods},
+    {Py_tp_getset, planner_properties},
+    {0, NULL},
+};
+
+static PyType_Spec planner_spec = {
+    .name = "goexplore._native._atari.Planner",
+    .basicsize = sizeof(PlannerObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = planner_slots,
+};
+
 /* ---- the module ---------------------------------------------------------------------------------------------------- */
 
 static PyObject *game_names(void)
@@ -684,15 +913,18 @@ static int fill_module(PyObject *module)
     cartridge_type = (PyTypeObject *)PyType_FromSpec(&cartridge_spec);
     machine_type = (PyTypeObject *)PyType_FromSpec(&machine_spec);
     PyObject *explorer_type = PyType_FromSpec(&explorer_spec);
+    PyObject *planner_type = PyType_FromSpec(&planner_spec);
     int failed = PyModule_AddStringConstant(module, "VERSION", ENGINE_VERSION) < 0 ||
                  PyModule_AddStringConstant(module, "BUILD_VERSION", BUILD_VERSION) < 0 || games == NULL ||
                  cartridge_type == NULL || machine_type == NULL || explorer_type == NULL ||
                  PyModule_AddObjectRef(module, "GAMES", games) < 0 ||
                  PyModule_AddObjectRef(module, "Cartridge", (PyObject *)cartridge_type) < 0 ||
                  PyModule_AddObjectRef(module, "Machine", (PyObject *)machine_type) < 0 ||
-                 PyModule_AddObjectRef(module, "Explorer", explorer_type) < 0;
+                 PyModule_AddObjectRef(module, "Explorer", explorer_type) < 0 || planner_type == NULL ||
+                 PyModule_AddObjectRef(module, "Planner", planner_type) < 0;
     Py_XDECREF(games);
     Py_XDECREF(explorer_type);
+    Py_XDECREF(planner_type);
     return failed ? -1 : 0;
 }
 

@@ -37,6 +37,12 @@ class AtariFacts:
     room_map: RoomMap | None = None
     """How the rooms lie beside each other."""
 
+    position_addresses: tuple[int, int] | None = None
+    """RAM bytes with the character's column and row: for planning with the simulator only, never for cells."""
+
+    grounded: tuple[tuple[int, int], ...] = ()
+    """RAM bytes that have these values while the character stands or walks: for planning only."""
+
     score_limit: int | None = None
     """Where the score counter starts again at 0; the emulator then reports a reward of about -score_limit."""
 

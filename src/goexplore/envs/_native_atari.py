@@ -93,6 +93,8 @@ class NativeAtariEnv(AtariEnvironment):
         numbers = action_numbers(rom, full=full_action_set)
         self.action_count = len(numbers)
         self.palette = self
+        self.action_numbers = numbers
+        """The emulator's number of each action."""
         self._numbers = numbers.ljust(256, b"\xff")
         self._screen: NDArray[np.uint8] = np.asarray(self._machine)
 

@@ -59,7 +59,7 @@ class StochasticGame:
         self.action_count = self.env.action_count
         self.lives: int | None = None
         self._last_action = self.env.no_op
-        self._repeat_action_probability = repeat_action_probability
+        self.repeat_action_probability = repeat_action_probability
         self.watch: Callable[[float], None] | None = None
         """Called with the reward after every step of the environment, for films."""
 
@@ -99,7 +99,7 @@ class StochasticGame:
         for _ in range(self._draws):
             sticks = (
                 random is not None
-                and random.happens(self._repeat_action_probability)
+                and random.happens(self.repeat_action_probability)
                 and self._last_action is not None
             )
             if not sticks:
@@ -112,6 +112,12 @@ class StochasticGame:
         lives, self.lives = self.lives, self.env.lives()
         lost = lives is not None and self.lives is not None and self.lives < lives
         return Played(float(step.reward), bool(step.terminated), bool(step.truncated), lost)
+
+    def repeat(self, actions: Actions) -> Played:
+        """Play a training frame again of which every step of the environment is known."""
+        played = self.finish_step(self.env.play(actions))
+        self._last_action = actions[-1]
+        return played
 
     def follow(self, actions: Sequence[int]) -> None:
         """Play training frames of the deterministic game, of which only the last needs to be seen."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -10,11 +11,20 @@ from numpy.typing import NDArray
 
 from goexplore.errors import TrainingError
 from goexplore.play import Observation
-from goexplore.training._curriculum import Curriculum, Result
+from goexplore.random import SplitMix64
+from goexplore.training._curriculum import Result, Start
 from goexplore.training._network import Policy
-from goexplore.training._ppo import Experience
+from goexplore.training._ppo import Experience, autocast
 from goexplore.training._random_streams import RandomStreams
 from goexplore.training._vector_env import VectorEnvironment
+
+
+class Starts(Protocol):
+    """Draws where rollouts begin."""
+
+    def draw(self, random: SplitMix64) -> Start:
+        """Return where the next rollout begins."""
+        ...
 
 
 class Collector:
@@ -24,8 +34,10 @@ class Collector:
         self,
         policy: Policy,
         vector_env: VectorEnvironment,
-        curriculum: Curriculum,
+        curriculum: Starts,
         random_streams: RandomStreams,
+        *,
+        mixed_precision: bool = False,
     ) -> None:
         self._policy, self._vector_env, self._curriculum, self._random_streams = (
             policy,
@@ -33,6 +45,9 @@ class Collector:
             curriculum,
             random_streams,
         )
+        self._autocast = autocast(policy.device, enabled=mixed_precision)
+        self.sees_once = False
+        """Whether convolutions are not learnt at present: then their output is kept in place of images."""
         self.environment_seconds = 0.0
         """Seconds spent in environments so far."""
         count = len(vector_env.observations)
@@ -44,9 +59,10 @@ class Collector:
     @torch.no_grad()
     def collect(self, steps: int, discount: float) -> tuple[Experience, list[Result]]:
         """Play this many training frames with every environment."""
-        count, shape = len(self._vector_env.observations), self._vector_env.observations.shape
+        count = len(self._vector_env.observations)
+        now = self._look()
         experience = Experience(
-            observations=np.empty((steps, *shape), self._vector_env.observations.dtype),
+            observations=np.empty((steps, *now.shape), now.dtype),
             actions=np.empty((steps, count), np.int64),
             log_probabilities=np.empty((steps, count), np.float32),
             values=np.empty((steps, count), np.float32),
@@ -59,9 +75,9 @@ class Collector:
         )
         results: list[Result] = []
         for step in range(steps):
-            experience.observations[step] = self._vector_env.observations
+            experience.observations[step] = now
             experience.episode_start[step] = self._episode_start
-            logits, experience.values[step] = self._evaluate(experience.observations[step])
+            logits, experience.values[step] = self._evaluate(now)
             if not torch.isfinite(logits).all():
                 raise TrainingError(
                     "expected finite probabilities of actions, got weights that have grown beyond all bounds"
@@ -87,18 +103,29 @@ class Collector:
                 if result is not None:
                     results.append(result)
                 self._starts[number] = self._curriculum.draw(self._random_streams.words)
+            now = self._look()
         memory = self._memory
-        _, experience.last_values[:] = self._evaluate(self._vector_env.observations)
+        _, experience.last_values[:] = self._evaluate(now)
         self._memory = memory  # the last observation comes again
         return experience, results
+
+    def _look(self) -> Observation:
+        """Return what environments show now, or what the convolutions make of it."""
+        if not self.sees_once:
+            return self._vector_env.observations
+        tensor = torch.from_numpy(self._vector_env.observations).to(self._policy.device)
+        with self._autocast:
+            return self._policy.see(tensor).half().cpu().numpy()
 
     def _evaluate(self, observations: Observation) -> tuple[torch.Tensor, NDArray[np.float32]]:
         """Return logits and value estimates for all environments, and remember."""
         tensor = torch.from_numpy(observations).to(self._policy.device)
-        logits, values, self._memory = self._policy(tensor, self._memory)
-        return logits.cpu(), values.cpu().numpy()
+        with self._autocast:
+            logits, values, self._memory = self._policy(tensor, self._memory)
+        return logits.float().cpu(), values.float().cpu().numpy()
 
     def _value(self, observation: Observation, number: int) -> float:
         tensor = torch.from_numpy(observation[None]).to(self._policy.device)
-        _, values, _ = self._policy(tensor, self._memory[number : number + 1])
+        with self._autocast:
+            _, values, _ = self._policy(tensor, self._memory[number : number + 1])
         return float(values)

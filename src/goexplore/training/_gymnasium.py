@@ -12,7 +12,7 @@ from goexplore.play import Observation
 from goexplore.random import SplitMix64, stream_state
 from goexplore.training._buffer import DemonstrationBuffer
 from goexplore.training._curriculum import Curriculum
-from goexplore.training._rollout import Rollout, RolloutConfig
+from goexplore.training._rollout import DemonstrationRollout, RolloutConfig
 
 
 class DemonstrationEnv(gymnasium.Env[Observation, np.int64]):
@@ -46,7 +46,7 @@ class DemonstrationEnv(gymnasium.Env[Observation, np.int64]):
             self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, buffer.shape, np.float32)
         self.action_space = gymnasium.spaces.Discrete(buffer.action_count)
         self._curriculum = curriculum
-        self._rollout = Rollout(buffer, rollout, SplitMix64(0))
+        self._rollout = DemonstrationRollout(buffer, rollout, SplitMix64(0))
         self._begin_streams(seed)
 
     def _begin_streams(self, seed: int) -> None:

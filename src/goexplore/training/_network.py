@@ -29,6 +29,8 @@ class NetworkConfig:
     """Units after the convolutions, in each of two layers for vectors, and of the recurrent layer."""
     normalise: bool = False
     """Whether layer normalisation is applied to these units."""
+    value_hidden: int = 0
+    """Units of a layer that the estimate of the return has to itself; 0: it shares those of the policy."""
 
     def __post_init__(self) -> None:
         if min((self.hidden, *self.channels)) < 1:
@@ -64,13 +66,23 @@ class Policy(nn.Module):
         self.memory = nn.GRUCell(config.hidden, config.hidden) if config.kind == "recurrent" else None
         seen = config.hidden if self.memory is None else 2 * config.hidden  # what is seen and remembered
         self.policy = nn.Linear(seen, actions)
-        self.value = nn.Linear(seen, 1)
+        self.value: nn.Module = nn.Linear(seen, 1)
+        if config.value_hidden:
+            if self.memory is not None:
+                raise ConfigError(
+                    "expected `value_hidden` 0 for a recurrent policy, whose value depends on its memory, got "
+                    f"{config.value_hidden}"
+                )
+            self.value = nn.Sequential(
+                nn.Linear(inputs, config.value_hidden), nn.ReLU(), nn.Linear(config.value_hidden, 1)
+            )
         for module in self.modules():
             if isinstance(module, nn.Conv2d | nn.Linear):
                 nn.init.orthogonal_(module.weight, 2**0.5)
                 module.bias.data.zero_()  # type: ignore[union-attr]
         nn.init.orthogonal_(self.policy.weight, 0.01)
-        nn.init.orthogonal_(self.value.weight, 1.0)
+        last = self.value[-1] if isinstance(self.value, nn.Sequential) else self.value
+        nn.init.orthogonal_(last.weight, 0.1 if config.value_hidden else 1.0)  # type: ignore[arg-type]
         # Convolutions learn twice as fast on a CPU.
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
@@ -93,38 +105,51 @@ class Policy(nn.Module):
     @property
     def device(self) -> torch.device:
         """Where it computes."""
-        return self.value.weight.device
+        return self.policy.weight.device
 
     def empty_memory(self, count: int) -> Tensor:
         """Return the memory of policies that have seen nothing yet; without memory it has no columns."""
         return torch.zeros(count, self.config.hidden if self.memory is not None else 0, device=self.device)
 
-    def encode(self, observations: Tensor) -> Tensor:
-        """Return the hidden units for observations: images given as bytes, or vectors."""
+    def see(self, observations: Tensor) -> Tensor:
+        """Return what the convolutions, or the first layer, make of observations: bytes, or vectors."""
         if self.is_image:
             # The bytes are put in order, not the numbers: a quarter of the memory to move.
             inputs = observations.contiguous(memory_format=torch.channels_last).float().mul_(1 / 255)
         else:
             inputs = (observations - self.offset) * self.scale
-        seen: Tensor = self.hidden(self.features(inputs))
+        seen: Tensor = self.features(inputs)
         return seen
 
+    def _seen(self, observations: Tensor) -> Tensor:
+        """Return what `see` makes of images, unless that is what is given: images are bytes."""
+        if self.is_image and observations.dtype != torch.uint8:
+            return observations if torch.is_autocast_enabled("cpu") else observations.float()
+        return self.see(observations)
+
     def forward(self, observations: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return logits, values and the next memory for one observation each."""
-        seen = self.encode(observations)
+        """Return logits, values and the next memory for one observation each, or what `see` made of it."""
+        seen = self._seen(observations)
+        hidden = self.hidden(seen)
         if self.memory is not None:
-            memory = self.memory(seen, memory)
-            seen = torch.cat([seen, memory], dim=-1)
-        return self.policy(seen), self.value(seen).squeeze(-1), memory
+            memory = self.memory(hidden, memory)
+            hidden = torch.cat([hidden, memory], dim=-1)
+        return self.policy(hidden), self._value(seen, hidden), memory
 
     def unroll(self, observations: Tensor, memory: Tensor, episode_start: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values along sequences, time first; memory is empty at an episode's start."""
         length, count = episode_start.shape
-        seen = self.encode(observations.flatten(0, 1)).view(length, count, -1)
+        seen = self._seen(observations.flatten(0, 1)).view(length, count, -1)
+        hidden = self.hidden(seen)
         if self.memory is not None:
             memories = []
-            for now, starts in zip(seen, episode_start, strict=True):
+            for now, starts in zip(hidden, episode_start, strict=True):
                 memory = self.memory(now, memory * (~starts).unsqueeze(-1))
                 memories.append(memory)
-            seen = torch.cat([seen, torch.stack(memories)], dim=-1)
-        return self.policy(seen), self.value(seen).squeeze(-1)
+            hidden = torch.cat([hidden, torch.stack(memories)], dim=-1)
+        return self.policy(hidden), self._value(seen, hidden)
+
+    def _value(self, seen: Tensor, hidden: Tensor) -> Tensor:
+        """Return estimates of the return; a value of its own does not change what is seen."""
+        value: Tensor = self.value(seen.detach() if self.config.value_hidden else hidden).squeeze(-1)
+        return value

@@ -55,10 +55,15 @@ class PPOConfig:
     """Training frames of each such sequence."""
     cloning: int = 0
     """Gradient steps of behavioural cloning before the first rollout, of 256 demonstration steps each."""
+    value_warm_up: int = 0
+    """Updates in which only the estimate of the return learns, so that it does not mislead the policy."""
+    mixed_precision: bool = False
+    """Whether to compute with 16 bits where the processor can; it is faster, and less exact."""
 
     def __post_init__(self) -> None:
         for name in ("steps", "epochs", "minibatches", "imitated", "imitated_length"):
             require_at_least(name, getattr(self, name), 1)
+        require_at_least("value_warm_up", self.value_warm_up, 0)
         for name in ("discount", "gae_lambda"):
             require_between(name, getattr(self, name), 0, 1)
         require_positive("learning_rate", self.learning_rate)
@@ -114,6 +119,17 @@ class Losses:
     """Share of the steps whose probability moved further than `clip`."""
 
 
+def autocast(device: torch.device, *, enabled: bool) -> torch.autocast:
+    """Return a context that computes with 16 bits, if that is wanted and the processor can."""
+    able = torch.cuda.is_bf16_supported() if device.type == "cuda" else _has_bfloat16()
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled and able)
+
+
+def _has_bfloat16() -> bool:
+    supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
+    return bool(supported and supported())
+
+
 class Learner:
     """Updates a policy with PPO, and with self-imitation of demonstrations."""
 
@@ -121,15 +137,26 @@ class Learner:
         self, policy: Policy, config: PPOConfig, group: ProcessGroup, random_streams: RandomStreams
     ) -> None:
         self._policy, self._config, self._group, self._random_streams = policy, config, group, random_streams
+        self._autocast = autocast(group.device, enabled=config.mixed_precision)
+        learnt = [each for each in policy.parameters() if each.requires_grad]
+        own = set(policy.value.parameters()) if policy.config.value_hidden else set()
+        # A value of its own must not take the policy's share of the gradient.
+        self._clipped = [[each for each in learnt if each not in own], [each for each in learnt if each in own]]
         self.optimizer = torch.optim.Adam(
-            policy.parameters(),
+            learnt,
             lr=config.learning_rate,
             eps=config.adam_epsilon,
             weight_decay=config.weight_decay,
             fused=True,
         )
 
-    def update(self, experience: Experience, demonstration_batch: Callable[[], DemonstrationBatch]) -> Losses:
+    def update(
+        self,
+        experience: Experience,
+        demonstration_batch: Callable[[], DemonstrationBatch] | None = None,
+        *,
+        value_only: bool = False,
+    ) -> Losses:
         """Make several passes over what happened, and over demonstrations if they are to be imitated."""
         config = self._config
         advantages = estimate_advantages(experience, config.discount, config.gae_lambda)
@@ -143,7 +170,8 @@ class Learner:
         sums, parts = np.zeros(len(fields(Losses))), 0
         for _ in range(config.epochs):
             for minibatch in self._minibatches(tensors):
-                sums += self._step(minibatch, demonstration_batch() if config.imitation else None)
+                imitated = demonstration_batch() if config.imitation and demonstration_batch else None
+                sums += self._step(minibatch, imitated, value_only=value_only)
                 parts += 1
         return Losses(*(self._group.sum(sums) / (parts * self._group.size)).tolist())
 
@@ -178,10 +206,12 @@ class Learner:
             }
 
     def _step(
-        self, part: dict[str, Tensor], demonstration_batch: DemonstrationBatch | None
+        self, part: dict[str, Tensor], demonstration_batch: DemonstrationBatch | None, *, value_only: bool
     ) -> NDArray[np.float64]:
         config = self._config
-        logits, values = self._policy.unroll(part["observations"], part["memory"], part["episode_start"])
+        with self._autocast:
+            logits, values = self._policy.unroll(part["observations"], part["memory"], part["episode_start"])
+        logits, values = logits.float(), values.float()
         weight = part["mask"].float() / part["mask"].sum().clamp(min=1)
         log_all = logits.log_softmax(-1)
         log_now = log_all.gather(-1, part["actions"].unsqueeze(-1)).squeeze(-1)
@@ -191,7 +221,9 @@ class Learner:
         policy_loss = -(surrogate * weight).sum()
         value_loss = 0.5 * ((values - part["targets"]) ** 2 * weight).sum()
         entropy = -((log_all.exp() * log_all).sum(-1) * weight).sum()
-        loss = policy_loss + config.value_weight * value_loss - config.entropy * entropy
+        loss = config.value_weight * value_loss
+        if not value_only:
+            loss = loss + policy_loss - config.entropy * entropy
         imitation = torch.zeros(())
         if demonstration_batch is not None:
             imitation = self._imitation(demonstration_batch)
@@ -204,7 +236,9 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         self._group.average_gradients(self._policy)
-        norm = nn.utils.clip_grad_norm_(self._policy.parameters(), self._config.gradient_norm)
+        norm = torch.stack(
+            [nn.utils.clip_grad_norm_(each, self._config.gradient_norm) for each in self._clipped]
+        ).sum()
         if not torch.isfinite(norm):  # the same in all processes: gradients are averages already
             raise TrainingError(
                 f"expected finite gradients, got a norm of {norm.item()} and a loss of {loss.item()}: lower "
@@ -221,11 +255,13 @@ class Learner:
     def _follow(self, demonstration_batch: DemonstrationBatch) -> tuple[Tensor, Tensor, Tensor]:
         """Return negative log-likelihoods of the demonstrations' actions, value estimates, and weights."""
         memory = self._policy.empty_memory(demonstration_batch.actions.shape[1])
-        logits, values = self._policy.unroll(
-            self._tensor(demonstration_batch.observations),
-            memory,
-            self._tensor(demonstration_batch.episode_start),
-        )
+        with self._autocast:
+            logits, values = self._policy.unroll(
+                self._tensor(demonstration_batch.observations),
+                memory,
+                self._tensor(demonstration_batch.episode_start),
+            )
+        logits, values = logits.float(), values.float()
         negative_log_likelihood = functional.cross_entropy(
             logits.flatten(0, 1), self._tensor(demonstration_batch.actions).flatten(), reduction="none"
         ).view_as(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -12,7 +13,14 @@ from numpy.typing import NDArray
 from goexplore.archive import Actions
 from goexplore.envs import Environment, EpisodeEnd, Location, Step
 from goexplore.errors import ConfigError, EngineError, require_between
-from goexplore.play import MAX_NO_OPS, REPEAT_ACTION_PROBABILITY, Preprocessor, StochasticGame
+from goexplore.play import (
+    MAX_NO_OPS,
+    REPEAT_ACTION_PROBABILITY,
+    PreprocessingConfig,
+    Preprocessor,
+    StochasticGame,
+)
+from goexplore.problems import EnvironmentSpec
 from goexplore.random import SplitMix64
 from goexplore.training._buffer import DemonstrationBuffer
 from goexplore.training._curriculum import Result, Start
@@ -89,18 +97,21 @@ class Transition(NamedTuple):
     """The demonstration's action, where that was played instead of the policy's: not to be learnt from."""
 
 
-class Rollout:
+class Rollout(ABC):
     """One environment that plays rollouts, one after the other."""
 
-    def __init__(self, buffer: DemonstrationBuffer, config: RolloutConfig, random: SplitMix64) -> None:
-        self._ends_at_life_loss = config.ends_at_life_loss(buffer)
-        self._buffer, self._config, self.random = buffer, config, random
-        self._game = StochasticGame(buffer.env, repeat_action_probability=config.repeat_action_probability)
+    def __init__(
+        self,
+        env: EnvironmentSpec,
+        preprocessing: PreprocessingConfig,
+        random: SplitMix64,
+        *,
+        repeat_action_probability: float,
+    ) -> None:
+        self.random = random
+        self._game = StochasticGame(env, repeat_action_probability=repeat_action_probability)
         self._game.reset()
-        self.preprocessor = Preprocessor(self.env, buffer.preprocessing)
-        self._longest = config.max_game_frames // buffer.frame_skip
-        self._alive_after_loss = False
-        self._burn_in_actions: Actions = b""
+        self.preprocessor = Preprocessor(self.env, preprocessing)
         self.ending: Ending | None = None
         """Why the rollout ended; None while it goes on."""
 
@@ -108,6 +119,54 @@ class Rollout:
     def env(self) -> Environment:
         """The environment."""
         return self._game.env
+
+    @abstractmethod
+    def begin(self, start: Start) -> None:
+        """Go to where a rollout begins: where `start` says, or right after a death."""
+
+    def step(self, action: int) -> Transition:
+        """Play one training frame."""
+        try:
+            return self.finish_step(self.env.play(self.draw(action)))
+        except EngineError:
+            return self.finish_step(None)
+
+    def draw(self, action: int) -> Actions:
+        """Return what the environment has to play, step by step, for an action of the policy."""
+        return self._game.draw(action, self.random)
+
+    @abstractmethod
+    def finish_step(self, step: Step | None) -> Transition:
+        """Return what it brought; `step` is None where the native engine cannot go on."""
+
+    @abstractmethod
+    def result(self) -> Result | None:
+        """Return how the rollout went so far; None if it did not begin where `begin` said."""
+
+    def location(self) -> Location:
+        """Return where in the game the rollout is."""
+        return self._game.location()
+
+    def picture(self) -> NDArray[np.uint8] | None:
+        """Return the screen for people to look at, if there is one."""
+        return self.env.picture()
+
+
+class DemonstrationRollout(Rollout):
+    """Rollouts of the Backward Algorithm: from points of demonstrations, whose score is their goal."""
+
+    def __init__(self, buffer: DemonstrationBuffer, config: RolloutConfig, random: SplitMix64) -> None:
+        super().__init__(
+            buffer.env,
+            buffer.preprocessing,
+            random,
+            repeat_action_probability=config.repeat_action_probability,
+        )
+        self._ends_at_life_loss = config.ends_at_life_loss(buffer)
+        self._buffer, self._config = buffer, config
+        self._longest = config.max_game_frames // buffer.frame_skip
+        self._alive_after_loss = False
+        self._burn_in_actions: Actions = b""
 
     def begin(self, start: Start) -> None:
         """Go to where a rollout begins: where `start` says, or right after a death."""
@@ -156,13 +215,6 @@ class Rollout:
         self.ending = None
         self._last_step = self._longest
 
-    def step(self, action: int) -> Transition:
-        """Play one training frame."""
-        try:
-            return self.finish_step(self.env.play(self.draw(action)))
-        except EngineError:
-            return self.finish_step(None)
-
     def draw(self, action: int) -> Actions:
         """Return what the environment has to play, step by step, for an action of the policy."""
         self._forced = self._burn_in_actions[0] if self._burn_in_actions else None
@@ -210,14 +262,6 @@ class Rollout:
         if self._success:
             return "success"
         return "death" if death else "game over" if over else "lagging" if lags else "truncated"
-
-    def location(self) -> Location:
-        """Return where in the game the rollout is."""
-        return self._game.location()
-
-    def picture(self) -> NDArray[np.uint8] | None:
-        """Return the screen for people to look at, if there is one."""
-        return self.env.picture()
 
     def result(self) -> Result | None:
         """Return how the rollout went so far; None if it did not begin at a demonstration's point."""

@@ -14,7 +14,7 @@ from goexplore.training._network import Policy
 from goexplore.training._ppo import Learner, Losses
 from goexplore.training._random_streams import RandomStreams
 from goexplore.training._sampler import DemonstrationBatch, DemonstrationSampler
-from goexplore.training._vector_env import VectorEnvironment, start_environments
+from goexplore.training._vector_env import VectorEnvironment, from_demonstrations, start_environments
 
 _REAL_STARTS = 200
 """Rollouts from the real start over which success is counted."""
@@ -47,8 +47,7 @@ class Training:
             self.status.updates, self.config.environments_of_each(self._group.size)
         )
         vector_env = start_environments(
-            self.buffer,
-            self.config.rollout,
+            from_demonstrations(self.buffer, self.config.rollout),
             streams,
             workers=env_workers,
             cores=torch.get_num_threads(),

@@ -6,9 +6,10 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import shared_memory
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, cast
@@ -18,10 +19,11 @@ from numpy.typing import NDArray
 
 from goexplore.envs import NativeAtariEnv
 from goexplore.errors import GoExploreError, WorkerError
+from goexplore.problems import EnvironmentSpec
 from goexplore.random import SplitMix64
 from goexplore.training._buffer import DemonstrationBuffer
 from goexplore.training._curriculum import Result, Start
-from goexplore.training._rollout import Rollout, RolloutConfig, Transition
+from goexplore.training._rollout import DemonstrationRollout, Rollout, RolloutConfig, Transition
 
 Observations = NDArray[Any]
 
@@ -64,9 +66,26 @@ _ENVIRONMENTS_PER_THREAD = 8
 """At least: fewer have played before another core has woken up."""
 
 
+@dataclass(frozen=True)
+class RolloutFactory:
+    """Makes rollouts of one kind."""
+
+    make: Callable[[SplitMix64], Rollout]
+    """Given its draws."""
+    env: EnvironmentSpec
+    shape: tuple[int, ...]
+    """Of an observation."""
+    dtype: np.dtype[Any]
+
+
+def from_demonstrations(buffer: DemonstrationBuffer, config: RolloutConfig) -> RolloutFactory:
+    """Return what makes rollouts of the Backward Algorithm."""
+    make = partial(DemonstrationRollout, buffer, config)
+    return RolloutFactory(make, buffer.env, buffer.shape, buffer.dtype)
+
+
 def start_environments(
-    buffer: DemonstrationBuffer,
-    config: RolloutConfig,
+    factory: RolloutFactory,
     streams: Sequence[int],
     *,
     workers: int | None,
@@ -78,14 +97,14 @@ def start_environments(
     one is the first; others need processes. Where `workers` is None, the native engine has a thread for each
     of the `cores`, but not for a handful of environments; others play in the calling thread.
     """
-    natively = buffer.env.engine == "native"
+    natively = factory.env.engine == "native"
     if workers is None:
         workers = max(1, min(cores, len(streams) // _ENVIRONMENTS_PER_THREAD)) if natively else 1
     if natively:
-        return NativeVectorEnvironment(buffer, config, streams, workers=workers)
+        return NativeVectorEnvironment(factory, streams, workers=workers)
     if workers > 1:
-        return ProcessVectorEnvironment(buffer, config, streams, workers=workers)
-    return SerialVectorEnvironment(buffer, config, streams)
+        return ProcessVectorEnvironment(factory, streams, workers=workers)
+    return SerialVectorEnvironment(factory, streams)
 
 
 class SerialVectorEnvironment:
@@ -93,14 +112,13 @@ class SerialVectorEnvironment:
 
     def __init__(
         self,
-        buffer: DemonstrationBuffer,
-        config: RolloutConfig,
+        factory: RolloutFactory,
         streams: Sequence[int],
         observations: Observations | None = None,
     ) -> None:
-        self._rollouts = [Rollout(buffer, config, SplitMix64(stream)) for stream in streams]
+        self._rollouts = [factory.make(SplitMix64(stream)) for stream in streams]
         if observations is None:
-            observations = np.zeros((len(streams), *buffer.shape), buffer.dtype)
+            observations = np.zeros((len(streams), *factory.shape), factory.dtype)
         self.observations = observations
         for rollout, observation in zip(self._rollouts, self.observations, strict=True):
             rollout.preprocessor.observation = observation
@@ -147,11 +165,9 @@ class NativeVectorEnvironment(SerialVectorEnvironment):
     asked for once per step and thread: if it were once per environment, threads would gain nothing.
     """
 
-    def __init__(
-        self, buffer: DemonstrationBuffer, config: RolloutConfig, streams: Sequence[int], *, workers: int
-    ) -> None:
+    def __init__(self, factory: RolloutFactory, streams: Sequence[int], *, workers: int) -> None:
         """Share out the environments: to this thread and the others."""
-        super().__init__(buffer, config, streams)
+        super().__init__(factory, streams)
         self._envs = [cast(NativeAtariEnv, rollout.env) for rollout in self._rollouts]
         self._mine, *self._others = _share(len(streams), workers)
         self._threads = [ThreadPoolExecutor(1, thread_name_prefix="environments") for _ in self._others]
@@ -176,23 +192,21 @@ class NativeVectorEnvironment(SerialVectorEnvironment):
 class ProcessVectorEnvironment:
     """Emulators in worker processes; what they see is in memory that all processes share."""
 
-    def __init__(
-        self, buffer: DemonstrationBuffer, config: RolloutConfig, streams: Sequence[int], *, workers: int
-    ) -> None:
+    def __init__(self, factory: RolloutFactory, streams: Sequence[int], *, workers: int) -> None:
         """Start the workers, each with as many environments as the others."""
-        shape = (len(streams), *buffer.shape)
-        size = int(np.prod(shape)) * buffer.dtype.itemsize
+        shape = (len(streams), *factory.shape)
+        size = int(np.prod(shape)) * factory.dtype.itemsize
         self._memory = shared_memory.SharedMemory(create=True, size=size)
-        self.observations = np.ndarray(shape, buffer.dtype, self._memory.buf)
+        self.observations = np.ndarray(shape, factory.dtype, self._memory.buf)
         self._slices = _share(len(streams), workers)
-        context = multiprocessing.get_context("fork")  # the buffer is there already
+        context = multiprocessing.get_context("fork")  # what rollouts begin from is there already
         self._connections: list[Connection] = []
         self._processes = []
         for part in self._slices:
             ours, theirs = context.Pipe()
             process = context.Process(
                 target=_serve,
-                args=(theirs, buffer, config, streams[part], self.observations[part], os.getpid()),
+                args=(theirs, factory, streams[part], self.observations[part], os.getpid()),
                 daemon=True,
             )
             process.start()
@@ -264,8 +278,7 @@ def _share(environments: int, workers: int) -> list[slice]:
 
 def _serve(
     connection: Connection,
-    buffer: DemonstrationBuffer,
-    config: RolloutConfig,
+    factory: RolloutFactory,
     streams: Sequence[int],
     observations: Observations,
     parent: int,
@@ -273,7 +286,7 @@ def _serve(
     """Play what the parent asks for, until it is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the parent decides when to stop
-    vector_env = SerialVectorEnvironment(buffer, config, streams, observations)
+    vector_env = SerialVectorEnvironment(factory, streams, observations)
     while os.getppid() == parent:
         try:
             question = connection.recv()

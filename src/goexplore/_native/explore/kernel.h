@@ -14,6 +14,7 @@
 #include "../cells/frames.h"
 #include "../cells/tracking.h"
 #include "digest.h"
+#include "random.h"
 
 enum { UNKNOWN = -1, NO_CANDIDATE = -1, NO_LOCATION = -1 };
 
@@ -265,19 +266,6 @@ static size_t explorer_snapshot(const Explorer *explorer, uint8_t *snapshot)
         store_pitfall(&explorer->tracked, snapshot + SNAPSHOT_HEAD);
     memcpy(snapshot + SNAPSHOT_HEAD + tracked, &explorer->machine.state, sizeof(State));
     return SNAPSHOT_HEAD + tracked + sizeof(State);
-}
-
-static uint64_t draw_word(uint64_t *stream) /* SplitMix64, as in goexplore/random.py */
-{
-    uint64_t z = *stream += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-static inline uint32_t draw_below(uint64_t *stream, uint32_t limit)
-{
-    return (uint32_t)((draw_word(stream) >> 32) * limit >> 32);
 }
 
 /* Compute the cell of the screen; return its size, or 0 where the pixels show a death. */

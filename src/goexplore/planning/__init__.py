@@ -1,0 +1,41 @@
+"""Planning in the stochastic game with a simulator that can be restored: the expert that teaches policies."""
+
+from goexplore.planning._episode import ExpertPlayer
+from goexplore.planning._expert import Decision, Expert, ExpertConfig
+from goexplore.planning._guided_game import GuidedGame, Situation, make_reference
+from goexplore.planning._recording import Recording, append_recording, drop_torn_line, read_recordings
+from goexplore.planning._reference import Place, Reference, Tracker, Trajectory
+from goexplore.planning._simulator import (
+    FOLLOW,
+    Judgement,
+    NativeSimulator,
+    Plan,
+    PythonSimulator,
+    Simulator,
+    make_simulator,
+)
+
+__all__ = [
+    "FOLLOW",
+    "Decision",
+    "Expert",
+    "ExpertConfig",
+    "ExpertPlayer",
+    "GuidedGame",
+    "Judgement",
+    "NativeSimulator",
+    "Place",
+    "Plan",
+    "PythonSimulator",
+    "Recording",
+    "Reference",
+    "Simulator",
+    "Situation",
+    "Tracker",
+    "Trajectory",
+    "append_recording",
+    "drop_torn_line",
+    "make_reference",
+    "make_simulator",
+    "read_recordings",
+]

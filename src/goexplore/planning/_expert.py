@@ -1,0 +1,192 @@
+"""A planner that plays the stochastic game by trying plans out on a simulator that it can restore.
+
+It is no policy: it needs the simulator. It teaches one (docs/algorithm.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+
+from goexplore.archive import Actions
+from goexplore.errors import require_at_least, require_between
+from goexplore.planning._guided_game import Situation
+from goexplore.planning._reference import Reference
+from goexplore.planning._simulator import FOLLOW, FOREVER, Judgement, Plan, Simulator
+from goexplore.random import SplitMix64, stream_state
+
+Kind: TypeAlias = Literal["follow", "wait", "go", "try"]
+"""What a decision is: what the demonstration does; waiting; following it for a while; other actions."""
+
+_DELAYS = (0, 1, 2, 4, 7, 10, 14, 18, 22, 26)
+_STOPS = (7, 16, FOREVER)
+_OFFSETS = (-4, -2, 0, 1, 2, 4, 7)
+_STRETCH = 10
+_CONSTANT = (2, 6, 14)
+_RANDOM_LENGTHS = (4, 8, 12, 20, 30)
+_RANDOM_REPEATS = (1, 2, 3, 4, 6, 8, 12, 16)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpertConfig:
+    """How the expert plans."""
+
+    horizon: int = 44
+    """Training frames that a plan is tried for."""
+    ceiling: int = 60
+    """Progress, in training frames of the demonstration, beyond which more does not count."""
+    tries: int = 8
+    """Tries, each with its own sticky actions, before the demonstration is followed."""
+    retries: int = 6
+    """Tries of each of the most promising other plans."""
+    survival: float = 100.0
+    """What surviving counts, in training frames of progress."""
+    commitment: int = 2
+    """Training frames for which the demonstration is followed without asking again, once that was safe."""
+    random_plans: int = 30
+    """Random sequences of actions that are tried where nothing else is safe."""
+
+    def __post_init__(self) -> None:
+        for name in ("horizon", "ceiling", "tries", "retries"):
+            require_at_least(name, getattr(self, name), 1)
+        for name in ("commitment", "random_plans"):
+            require_at_least(name, getattr(self, name), 0)
+        require_between("survival", self.survival, 0, 1e9)
+
+
+class Decision(NamedTuple):
+    """What the expert does next, and why."""
+
+    action: int
+    kind: Kind
+    judgement: Judgement
+    """Of the plan that it is part of."""
+
+
+class Expert:
+    """Decides training frame by training frame. Tries what the demonstrations do first."""
+
+    def __init__(
+        self,
+        reference: Reference,
+        simulator: Simulator,
+        config: ExpertConfig,
+        *,
+        action_count: int,
+        no_op: int | None,
+        seed: int = 0,
+    ) -> None:
+        """Without a `no_op` there is no waiting."""
+        self._reference, self.simulator, self._config = reference, simulator, config
+        self._action_count, self._no_op = action_count, no_op
+        self._delays = _DELAYS if no_op is not None else (0,)
+        self._stops = _STOPS if no_op is not None else (FOREVER,)
+        self.begin(seed)
+
+    def begin(self, seed: int) -> None:
+        """Begin a new episode, whose draws follow from the seed."""
+        self._seed, self._decisions = seed, 0
+        self._plan: tuple[Plan, float] | None = None
+        """What was decided before and is not over yet, and what it was worth then."""
+        self._tried_anything = -9
+        self._sure = 0
+        self._last = Judgement(1.0, 0.0)
+
+    def decide(self, situation: Situation) -> Decision:
+        """Return what to do in the next training frame."""
+        config = self._config
+        self._decisions += 1
+        if self._sure > 0:
+            self._sure -= 1
+            return self._decision(situation, FOLLOW, self._last)
+        (follow,) = self._judge(situation, [FOLLOW], config.tries)
+        if follow.survival == 1 and follow.gain >= 0.2 * config.horizon:
+            self._plan, self._sure = None, config.commitment
+            return self._decision(situation, FOLLOW, follow)
+        kept = self._keep(situation, follow)
+        if kept is not None:
+            return kept
+        plan, judgement = self._search(situation)
+        self._plan = plan.later(), self._value(judgement)
+        return self._decision(situation, plan, judgement)
+
+    def _keep(self, situation: Situation, follow: Judgement) -> Decision | None:
+        """Return the next step of the plan that was made before, if it is still as good as it was."""
+        if self._plan is None:
+            return None
+        plan, worth = self._plan
+        self._plan = None
+        if plan.stop == 0:
+            return None
+        (now,) = self._judge(situation, [plan], self._config.tries)
+        value = self._value(now)
+        if value < worth - 8 or value < self._value(follow) - 3 or now.gain < 1.3:
+            return None
+        self._plan = plan.later(), max(worth - 0.7, value)
+        return self._decision(situation, plan, now)
+
+    def _search(self, situation: Situation) -> tuple[Plan, Judgement]:
+        """Return the best of many plans: most are tried once, the most promising ones again."""
+        tracker, config = situation.tracker, self._config
+        pool = [Plan(delay, stop) for delay in self._delays for stop in self._stops]
+        for offset in _OFFSETS:
+            actions = self._reference.stretch_of_actions(tracker, offset, _STRETCH)
+            if actions:
+                pool.append(Plan(sequence=self._pack(actions)))
+        best, judgement = self._best(situation, [FOLLOW], pool, 5, 0.3)
+        stuck = judgement.gain < 2.7 and self._decisions - self._tried_anything > 6
+        if judgement.survival < 1 or stuck:
+            self._tried_anything = self._decisions
+            anything = [
+                Plan(sequence=self._pack([action] * length))
+                for action in range(min(self._action_count, 64))
+                for length in _CONSTANT
+            ]
+            random = SplitMix64(stream_state(self._seed, self._decisions, 1))
+            anything += [Plan(sequence=self._random_actions(random)) for _ in range(config.random_plans)]
+            best, judgement = self._best(situation, [best], anything, 6, 1.3)
+        return best, judgement
+
+    def _best(
+        self, situation: Situation, known: list[Plan], pool: list[Plan], count: int, margin: float
+    ) -> tuple[Plan, Judgement]:
+        """Try a pool once and its best again; return which is the best, if it beats what is known clearly."""
+        once = self._judge(situation, pool, 1)
+        order = sorted(range(len(pool)), key=lambda index: (-self._value(once[index]), pool[index].delay))
+        plans = [*known, *(pool[index] for index in order[:count])]
+        judgements = self._judge(situation, plans, self._config.retries, again=True)
+        best = 0
+        for index in range(1, len(plans)):
+            if self._value(judgements[index]) > self._value(judgements[best]) + margin:
+                best = index
+        return plans[best], judgements[best]
+
+    def _judge(
+        self, situation: Situation, plans: list[Plan], tries: int, *, again: bool = False
+    ) -> list[Judgement]:
+        """Try plans, each with the same draws: so that luck decides between none of them."""
+        streams = SplitMix64(stream_state(self._seed, self._decisions, 2 + again)).words(tries)
+        return self.simulator.judge(situation, plans, streams)
+
+    def _value(self, judgement: Judgement) -> float:
+        return self._config.survival * judgement.survival + judgement.gain
+
+    def _decision(self, situation: Situation, plan: Plan, judgement: Judgement) -> Decision:
+        self._last = judgement
+        action = plan.action(0, self._no_op or 0)
+        if action is None:
+            kind: Kind = "follow" if plan.stop == FOREVER else "go"
+            return Decision(self._reference.action(situation.tracker), kind, judgement)
+        return Decision(action, "wait" if plan.delay or not plan.sequence else "try", judgement)
+
+    def _random_actions(self, random: SplitMix64) -> Actions:
+        length = _RANDOM_LENGTHS[random.index(len(_RANDOM_LENGTHS))]
+        actions: list[int] = []
+        while len(actions) < length:
+            action = random.index(self._action_count)
+            actions += [action] * _RANDOM_REPEATS[random.index(len(_RANDOM_REPEATS))]
+        return self._pack(actions[:length])
+
+    def _pack(self, actions: list[int]) -> Actions:
+        return bytes(actions) if self._action_count <= 256 else tuple(actions)

@@ -1,0 +1,125 @@
+"""Episodes of the stochastic game that can be replayed: every action that was really played."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from goexplore.archive import Actions, action_bytes, pack_actions, unpack_actions
+from goexplore.errors import CheckpointError
+from goexplore.files import json_sha256
+
+Ending: TypeAlias = Literal["goal", "death", "game over", "out of time", "cut"]
+"""As far as the demonstrations; a lost life; the end of the episode; too long; where enough was recorded."""
+
+_MOST_ACTIONS = 10_000_000
+"""No file makes us unpack more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What was played from the real start on, step by step of the environment, and what was meant."""
+
+    no_ops: int
+    """Game frames of doing nothing at the start."""
+    played: Actions
+    """What every step of the environment played: with its sticky actions, so it is the same again."""
+    chosen: Actions
+    """What was chosen in every training frame."""
+    rewards: tuple[float, ...]
+    """Of every training frame."""
+    taught_from: int = 0
+    """The training frame from which on the expert chose."""
+    taught_until: int
+    """The training frame before which it chose well: a lost life is not to be learnt from."""
+    ending: Ending
+    simulated: int
+    """Training frames that the expert tried plans out for."""
+    seed: int
+    """Of the episode."""
+
+    @property
+    def score(self) -> float:
+        """What was won."""
+        return sum(self.rewards)
+
+    @property
+    def training_frames(self) -> int:
+        """How long it is."""
+        return len(self.chosen)
+
+
+def append_recording(file: Path, recording: Recording, action_count: int) -> None:
+    """Add a line to a file; when this returns, it is on the disk."""
+    values = asdict(recording)
+    size = action_bytes(action_count)
+    for name in ("played", "chosen"):
+        packed = pack_actions(getattr(recording, name), size)
+        values[name] = base64.b64encode(zlib.compress(packed, 9)).decode()
+    values["rewards"] = [[step, reward] for step, reward in enumerate(recording.rewards) if reward]
+    line = json.dumps({"recording": values, "sha256": json_sha256(values)}) + "\n"
+    with file.open("ab") as opened:
+        opened.write(line.encode())
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def read_recordings(files: Iterable[Path], action_count: int) -> Iterator[Recording]:
+    """Yield the recordings of these files; a last line that a crash cut off is left out."""
+    for file in files:
+        lines = file.read_bytes().split(b"\n")
+        for number, line in enumerate(lines):
+            if number + 1 == len(lines):  # complete files end with a new line
+                break
+            try:
+                yield _parse(line, action_count)
+            except (ValueError, KeyError, TypeError, zlib.error) as error:
+                if number + 2 == len(lines):
+                    break
+                raise CheckpointError(
+                    f"expected a recorded episode in line {number + 1} of {file}, got {error!r}: delete the "
+                    "line, and resume"
+                ) from error
+
+
+def drop_torn_line(file: Path) -> None:
+    """Cut off what a crash left of a last line, so that the next one begins a line of its own."""
+    if not file.exists():
+        return
+    content = file.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if whole != content:
+        with file.open("rb+") as opened:
+            opened.truncate(len(whole))
+
+
+def _parse(line: bytes, action_count: int) -> Recording:
+    content = json.loads(line)
+    values: dict[str, Any] = content["recording"]
+    if json_sha256(values) != content["sha256"]:
+        raise ValueError("another checksum")
+    size = action_bytes(action_count)
+    unpacked = {
+        name: unpack_actions(
+            zlib.decompressobj().decompress(
+                base64.b64decode(values[name], validate=True), size * _MOST_ACTIONS
+            ),
+            size,
+        )
+        for name in ("played", "chosen")
+    }
+    rewards = [0.0] * len(unpacked["chosen"])
+    for step, reward in values["rewards"]:
+        rewards[step] = float(reward)
+    return Recording(**{**values, **unpacked, "rewards": tuple(rewards)})
+
+
+def total(recordings: Sequence[Recording]) -> int:
+    """Return how many training frames there are to learn from."""
+    return sum(each.taught_until - each.taught_from for each in recordings)

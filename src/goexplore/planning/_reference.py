@@ -1,0 +1,176 @@
+"""Demonstrations as a measure of progress: which of their training frames is a state most like?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from goexplore.archive import Actions
+
+BACK, AHEAD = 5, 14
+"""Training frames around the last place in which the next one is looked for first."""
+NEAR_ENOUGH = 10
+"""Distance up to which one of those is taken."""
+LOST = 14
+"""Distance beyond which a state is like none of them."""
+PATIENCE = 14
+"""Training frames without a new place after which the action there is tried from the beginning."""
+
+
+class Place(NamedTuple):
+    """Where in the game a state is."""
+
+    key: Hashable
+    """States with different keys are never alike."""
+    position: tuple[int, ...] = ()
+    """How far apart two states with equal keys are, summed over all axes."""
+    level: int = 0
+    """Gains count from the beginning of a level on: who is a treasure short can still solve the next one."""
+
+
+class Row(NamedTuple):
+    """One training frame of a demonstration."""
+
+    place: Place
+    stage: int
+    """Gains of the demonstration since the level began."""
+    action: int
+    """What it does there; -1 at its end."""
+    progress: int
+    """Counted so that all demonstrations end with the same progress."""
+    stretch: int
+    """The number of its stretch."""
+
+
+class Stretch(NamedTuple):
+    """A level of a demonstration."""
+
+    rows: range
+    end: int
+    """The last row of the whole demonstration."""
+    gains: list[float]
+    """Points since the level began, after each gain."""
+
+
+class Tracker(NamedTuple):
+    """Where in the reference a game is."""
+
+    row: int = 0
+    stall: int = 0
+    """For how many training frames it has been there."""
+    base: int = 0
+    """The score with which the level began."""
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A demonstration as it was played: the places before every action, and the last one."""
+
+    actions: Actions
+    rewards: Sequence[float]
+    places: Sequence[Place]
+
+
+class Reference:
+    """The training frames of one or several demonstrations, one after the other."""
+
+    def __init__(self, trajectories: Sequence[Trajectory], *, deficit: float = 0.0) -> None:
+        """`deficit` is by how many points a game may be behind and still count as being at a stage."""
+        self.rows: list[Row] = []
+        self.stretches: list[Stretch] = []
+        self.deficit = deficit
+        self.goal = max(len(each.actions) for each in trajectories)
+        """The progress with which every demonstration ends."""
+        for each in trajectories:
+            self._add(each)
+        self._by_key: dict[Hashable, list[int]] = {}
+        for index, row in enumerate(self.rows):
+            self._by_key.setdefault(row.place.key, []).append(index)
+
+    def _add(self, trajectory: Trajectory) -> None:
+        begin, length = len(self.rows), len(trajectory.actions)
+        end, points = begin + length, 0.0
+        gains: list[float] = []
+        first = begin
+        for step, place in enumerate(trajectory.places):
+            if step and place.level > trajectory.places[step - 1].level:
+                self.stretches.append(Stretch(range(first, begin + step), end, gains))
+                first, points, gains = begin + step, 0.0, []
+            action = int(trajectory.actions[step]) if step < length else -1
+            progress = self.goal - length + step
+            self.rows.append(Row(place, len(gains), action, progress, len(self.stretches)))
+            if step < length:
+                points += trajectory.rewards[step]
+                if trajectory.rewards[step] > 0:
+                    gains.append(points)
+        self.stretches.append(Stretch(range(first, len(self.rows)), end, gains))
+
+    def begin(self) -> Tracker:
+        """Return where every game begins: with the demonstration that is the shortest."""
+        starts = [0, *(each.end + 1 for each in self.stretches if each.end + 1 < len(self.rows))]
+        return Tracker(max(starts, key=lambda row: self.rows[row].progress))
+
+    def _stage(self, stretch: int, points: float) -> int:
+        """Return how many gains of a stretch some points are worth."""
+        gains = self.stretches[stretch].gains
+        return max((number for number, each in enumerate(gains, 1) if each <= points + self.deficit), default=0)
+
+    def follow(self, place: Place, score: float, before: Tracker) -> Tracker:
+        """Return where a game is after one more training frame."""
+        last = self.rows[before.row]
+        base = int(score) if place.level > last.place.level else before.base
+        rows = self.stretches[last.stretch].rows
+        around = range(max(before.row - BACK, rows.start), min(before.row + AHEAD, rows.stop - 1) + 1)
+        stages = {last.stretch: self._stage(last.stretch, score - base)}
+        found, nearest = self._nearest(around, place, stages, before.row)
+        if found is None or nearest > NEAR_ENOUGH:
+            candidates = self._by_key.get(place.key, ())
+            for stretch in {self.rows[index].stretch for index in candidates}:
+                stages[stretch] = self._stage(stretch, score - base)
+            elsewhere, distance = self._nearest(candidates, place, stages, before.row)
+            if elsewhere is not None and (found is None or distance <= nearest):
+                found, nearest = elsewhere, distance
+        if found is None or nearest > LOST or found == before.row:
+            return before._replace(stall=before.stall + 1 if before.stall < PATIENCE else 0)
+        return Tracker(found, base=base)
+
+    def _nearest(
+        self, candidates: Sequence[int], place: Place, stages: dict[int, int], before: int
+    ) -> tuple[int | None, int]:
+        """Return the nearest row of these and its distance: of equally near ones the last.
+
+        Where places have no position, all rows with the same key are equally near; then it is the one that
+        comes next, or the nearest to that.
+        """
+        found, nearest = None, (0, 0)
+        for index in candidates:
+            row = self.rows[index]
+            if row.place.key != place.key or row.stage != stages[row.stretch]:
+                continue
+            far = sum(
+                abs(here - there) for here, there in zip(place.position, row.place.position, strict=True)
+            )
+            rank = (far, 0 if place.position else abs(index - before - 1))
+            if found is None or rank <= nearest:
+                found, nearest = index, rank
+        return found, nearest[0]
+
+    def action(self, tracker: Tracker) -> int:
+        """Return what the demonstration does there, or after so many training frames without moving on."""
+        last = self.stretches[self.rows[tracker.row].stretch].end - 1
+        return self.rows[min(tracker.row + tracker.stall, last)].action
+
+    def stretch_of_actions(self, tracker: Tracker, offset: int, length: int) -> list[int]:
+        """Return actions of the demonstration from some training frames before or after a place on."""
+        stretch = self.stretches[self.rows[tracker.row].stretch]
+        begin = max(stretch.rows.start, tracker.row + offset)
+        return [self.rows[index].action for index in range(begin, min(begin + length, stretch.end))]
+
+    def progress(self, tracker: Tracker) -> int:
+        """Return how far a game has come."""
+        return self.rows[tracker.row].progress
+
+    def is_at_the_end(self, tracker: Tracker) -> bool:
+        """Return whether a game has come as far as the demonstrations."""
+        return self.progress(tracker) >= self.goal
