@@ -34,7 +34,13 @@ from goexplore.report import check_video, play_episode, write_video
 from goexplore.runs import Reporter, is_training
 
 if TYPE_CHECKING:
-    from goexplore.training import RobustifyConfig, TrainingDirectory, TrainingOutcome, TrainingProgress
+    from goexplore.training import (
+        Method,
+        RobustifyConfig,
+        TrainingDirectory,
+        TrainingOutcome,
+        TrainingProgress,
+    )
 
 _SUFFIX = ".safetensors"
 _TEST_SEEDS = 1_000_000
@@ -92,6 +98,7 @@ def robustify(
     demonstrations: Sequence[Demonstration] | str | Path,
     *,
     run_dir: Path | str,
+    method: Method = "search",
     preset: str = "small",
     config: RobustifyConfig | None = None,
     training_frames: int | None = None,
@@ -108,7 +115,9 @@ def robustify(
     Args:
         demonstrations: What `run.demos()` returned, or a file, a folder of files, or a sample's name.
         run_dir: Where to write.
-        preset: Settings to begin with: small, tiny, paper or paper-pitfall.
+        method: "search": an expert that plans with the simulator teaches the policy. "backward": the paper's
+            Backward Algorithm.
+        preset: Settings of the method to begin with: small, tiny; with "backward" also paper, paper-pitfall.
         config: All settings, in place of a preset.
         training_frames: Stop after this many training frames.
         minutes: Stop after this many minutes.
@@ -127,7 +136,7 @@ def robustify(
     if isinstance(demonstrations, str | Path):
         demonstrations = find_demonstrations(str(demonstrations), problem, verify=False)
     if config is None:
-        config = TrainingDirectory.open(Path(run_dir)).config() if resume else training_preset(preset)
+        config = TrainingDirectory.open(Path(run_dir)).config() if resume else training_preset(preset, method)
     limits = {name: more.pop(name) for name in ("until_start", "held") if name in more}
     outcome = run_training(
         demonstrations,

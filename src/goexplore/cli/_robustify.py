@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 import tyro
 
@@ -28,7 +28,11 @@ try:
     import torch
 
     from goexplore.training import (
+        BackwardConfig,
+        Method,
         RobustifyConfig,
+        SearchConfig,
+        Teaching,
         TrainingDirectory,
         TrainingLimits,
         TrainingProgress,
@@ -45,23 +49,23 @@ except ModuleNotFoundError as error:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Arguments:
+class _Common:
     demonstrations: tyro.conf.Positional[tuple[str, ...]]
     """Files, folders of files, or names of samples such as montezuma-first-key-00. Omit with --resume."""
     run_dir: Path
     """Where to write."""
+    method: Method = "search"
+    """search: an expert that plans with the simulator plays the stochastic game, a network clones it, and PPO
+    goes on from its states. backward: the paper's Backward Algorithm."""
     preset: str = "small"
-    """Settings to begin with: small, tiny (for small environments), paper, paper-pitfall."""
+    """Settings to begin with: small, tiny (for small environments); with --method backward also paper,
+    paper-pitfall."""
     minutes: float | None = None
     """Stop after this many minutes of the whole training."""
     training_frames: Annotated[str | None, tyro.conf.arg(metavar="N[K|M|B]")] = None
     """Stop after this many training frames of the whole training, such as 5M."""
     until_success: float | None = None
     """Stop when this share of the last 200 rollouts from the real start succeeded."""
-    until_start: int | None = 50
-    """Stop when a starting point has stayed within this many training frames of the start for --held."""
-    held: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "2M"
-    """Training frames for --until-start, because reaching the start is not mastery yet (paper, figure 5)."""
     workers: int | None = None
     """Learning processes on this machine. Default: one per core, or per GPU."""
     env_workers: int | None = None
@@ -77,32 +81,31 @@ class _Arguments:
     """Minutes between checkpoints: what a crash can cost at most."""
     keep_every: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "250K"
     """Training frames after which another policy is kept, for `goexplore evaluate --choose`."""
-    config: Annotated[RobustifyConfig, tyro.conf.arg(name="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SearchArguments(_Common):
+    config: Annotated[SearchConfig, tyro.conf.arg(name="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _BackwardArguments(_Common):
+    until_start: int | None = 50
+    """Stop when a starting point has stayed within this many training frames of the start for --held."""
+    held: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "2M"
+    """Training frames for --until-start, because reaching the start is not mastery yet (paper, figure 5)."""
+    config: Annotated[BackwardConfig, tyro.conf.arg(name="")]
+
+
+_Arguments: TypeAlias = _SearchArguments | _BackwardArguments
+
+_DEFAULT_FRAMES = 6_000_000
+"""Training frames of a training by search that was given no limit."""
 
 
 def run_robustify(arguments: list[str]) -> int:
     """Run the verb."""
-    chosen = parse(
-        _Arguments,
-        arguments,
-        prog="goexplore robustify",
-        description="Train a policy that plays the stochastic game from pixels or vectors, with PPO and the "
-        "Backward Algorithm. Under torchrun, every process takes part.",
-        default=_Arguments(
-            demonstrations=(),
-            run_dir=tyro.MISSING,
-            config=_base(arguments),
-        ),
-    )
-    limits = TrainingLimits(
-        training_frames=None
-        if chosen.training_frames is None
-        else parse_count(chosen.training_frames, "training_frames"),
-        minutes=chosen.minutes,
-        until_success=chosen.until_success,
-        until_start=chosen.until_start,
-        held=parse_count(chosen.held, "held"),
-    )
+    chosen = _parse(arguments)
     problem = parse_problem(chosen.problem)
     demonstrations = [
         each
@@ -114,7 +117,7 @@ def run_robustify(arguments: list[str]) -> int:
             demonstrations,
             chosen.config,
             run_dir=chosen.run_dir,
-            limits=limits,
+            limits=_limits(chosen),
             reporter=reporter,
             engine=chosen.engine,
             env_workers=chosen.env_workers,
@@ -140,6 +143,39 @@ def run_robustify(arguments: list[str]) -> int:
     return 0
 
 
+def _parse(arguments: list[str]) -> _Arguments:
+    base = _base(arguments)
+    given: dict[str, Any] = {"demonstrations": (), "run_dir": tyro.MISSING, "method": base.method}
+    default: _Arguments = (
+        _SearchArguments(**given, config=base)
+        if isinstance(base, SearchConfig)
+        else _BackwardArguments(**given, config=base)
+    )
+    return parse(
+        type(default),
+        arguments,
+        prog="goexplore robustify",
+        description="Train a policy that plays the stochastic game from pixels or vectors. Options are those "
+        "of the method: add --method backward to see those of the other. Under torchrun, every process takes "
+        "part.",
+        default=default,
+    )
+
+
+def _limits(chosen: _Arguments) -> TrainingLimits:
+    frames = chosen.training_frames
+    given: dict[str, Any] = {
+        "training_frames": None if frames is None else parse_count(frames, "training_frames"),
+        "minutes": chosen.minutes,
+        "until_success": chosen.until_success,
+    }
+    if isinstance(chosen, _BackwardArguments):
+        return TrainingLimits(**given, until_start=chosen.until_start, held=parse_count(chosen.held, "held"))
+    if all(value is None for value in given.values()):
+        given["training_frames"] = _DEFAULT_FRAMES
+    return TrainingLimits(**given)
+
+
 def _named(chosen: _Arguments) -> str:
     return "" if chosen.problem is None else f" --problem {chosen.problem}"
 
@@ -148,12 +184,13 @@ def _base(arguments: list[str]) -> RobustifyConfig:
     """Return the settings that the other options change: of a preset, or of the training to be resumed."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--preset")
+    parser.add_argument("--method", default=None)
     parser.add_argument("--run-dir", "--run_dir", type=Path)
     parser.add_argument("--resume", action="store_true")
     known, _ = parser.parse_known_args(arguments)
-    if known.resume and known.run_dir is not None and known.preset is None:
+    if known.resume and known.run_dir is not None and known.preset is None and known.method is None:
         return TrainingDirectory.open(known.run_dir).config()
-    return training_preset(known.preset or "small")
+    return training_preset(known.preset or "small", known.method or "search")
 
 
 @contextlib.contextmanager
@@ -215,17 +252,38 @@ def _show(progress: TrainingProgress) -> dict[str, str]:
     shown = {
         "training frames": thousands(status.training_frames),
         "training frames/s": thousands(round(progress.training_frames_per_second)),
-        "starting points": " ".join(map(str, points)),
-        "success %": " ".join("-" if rate is None else f"{100 * rate:.0f}" for rate in rates),
     }
+    if progress.teaching is not None:
+        shown = _show_teaching(progress.teaching) | shown
+    else:
+        shown |= {
+            "starting points": " ".join(map(str, points)),
+            "success %": " ".join("-" if rate is None else f"{100 * rate:.0f}" for rate in rates),
+        }
     if progress.real_start_success is not None:
         shown["from the real start"] = f"{progress.real_start_success:.1%}"
-    shown |= {
-        "entropy": f"{progress.losses.entropy:.2f}",
-        "value loss": f"{progress.losses.value:.3f}",
-        "environments' share": f"{progress.environment_share:.0%}",
-        "time": duration(status.seconds),
-    }
+    if progress.losses is not None:
+        shown |= {
+            "entropy": f"{progress.losses.entropy:.2f}",
+            "value loss": f"{progress.losses.value:.3f}",
+            "environments' share": f"{progress.environment_share:.0%}",
+        }
+    shown["time"] = duration(status.seconds)
     if progress.seconds_left is not None:
         shown["time left"] = duration(progress.seconds_left)
+    return shown
+
+
+def _show_teaching(teaching: Teaching) -> dict[str, str]:
+    shown = {
+        "now": teaching.activity,
+        "expert": f"{teaching.reached_goal} of {teaching.episodes} episodes to the goal, "
+        f"{thousands(teaching.simulated)} training frames tried out",
+    }
+    if teaching.agreement is not None:
+        shown["clone"] = f"{thousands(teaching.cloned)} steps, agrees in {teaching.agreement:.0%}"
+    if teaching.success_by_score:
+        shown["next gain %"] = " ".join(
+            f"{score:g}:{100 * rate:.0f}" for score, rate in teaching.success_by_score.items()
+        )
     return shown

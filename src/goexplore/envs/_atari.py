@@ -38,7 +38,7 @@ class AtariFacts:
     """How the rooms lie beside each other."""
 
     position_addresses: tuple[int, int] | None = None
-    """RAM bytes with the character's column and row: for planning with the simulator only, never for cells."""
+    """RAM bytes with the character's column and row: for planning with the simulator, never for cells."""
 
     grounded: tuple[tuple[int, int], ...] = ()
     """RAM bytes that have these values while the character stands or walks: for planning only."""

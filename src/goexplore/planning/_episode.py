@@ -10,7 +10,7 @@ from functools import partial
 from goexplore.demos import Demonstration
 from goexplore.envs import Location
 from goexplore.planning._expert import Expert, ExpertConfig, Kind
-from goexplore.planning._guided_game import GuidedGame, Situation, make_reference
+from goexplore.planning._guided_game import GuidedGame, make_reference
 from goexplore.planning._recording import Ending, Recording
 from goexplore.planning._simulator import make_simulator
 from goexplore.play import MAX_NO_OPS, REPEAT_ACTION_PROBABILITY
@@ -48,25 +48,18 @@ class ExpertPlayer:
     ) -> None:
         """`env` is the environment on the engine that plays."""
         make_game = partial(GuidedGame, env, cells, repeat_action_probability=repeat_action_probability)
-        reference = make_reference(demonstrations, make_game, deficit=deficit)
-        self.game = self._guided(make_game, reference)
-        self.reference = reference
+        self.reference = make_reference(demonstrations, make_game, deficit=deficit)
+        self.game = make_game(reference=self.reference)
         self._no_ops = no_ops
-        self._goal = min(each.score for each in demonstrations)
-        self._ends = any(each.end for each in demonstrations)
         self.longest = _SLOWER * max(len(each.actions) for each in demonstrations)
         simulator = make_simulator(
-            lambda: self._guided(make_game, reference), horizon=config.horizon, ceiling=config.ceiling
+            make_game(reference=self.reference), horizon=config.horizon, ceiling=config.ceiling
         )
-        env_ = self.game.game.env
-        self.expert = Expert(reference, simulator, config, action_count=env_.action_count, no_op=env_.no_op)
+        inner = self.game.game.env
+        self.expert = Expert(
+            self.reference, simulator, config, action_count=inner.action_count, no_op=inner.no_op
+        )
         self.watched = Watched()
-
-    @staticmethod
-    def _guided(make_game: Callable[[], GuidedGame], reference: object) -> GuidedGame:
-        game = make_game()
-        game.reference = reference  # type: ignore[assignment]
-        return game
 
     def play(self, seed: int, watch: Callable[[], None] = lambda: None) -> Recording:
         """Play an episode from the real start until the goal, a lost life or the end."""
@@ -78,7 +71,9 @@ class ExpertPlayer:
         game, expert = self.game, self.expert
         expert.begin(stream_state(seed, 1))
         simulated = expert.simulator.played
-        played, chosen, rewards = [], [], []
+        played: list[int] = []
+        chosen: list[int] = []
+        rewards: list[float] = []
         watched = self.watched = Watched()
         ending: Ending = "out of time"
         for _ in range(self.longest):

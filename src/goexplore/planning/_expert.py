@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-
 from goexplore.archive import Actions
 from goexplore.errors import require_at_least, require_between
 from goexplore.planning._guided_game import Situation
@@ -20,7 +19,10 @@ Kind: TypeAlias = Literal["follow", "wait", "go", "try"]
 """What a decision is: what the demonstration does; waiting; following it for a while; other actions."""
 
 _DELAYS = (0, 1, 2, 4, 7, 10, 14, 18, 22, 26)
-_STOPS = (7, 16, FOREVER)
+_STOPS = (4, 7, 11, 16, FOREVER)
+_STAY = Plan(0, 0)
+_ROUNDS = ((14, 2), (6, 5))
+"""After the first try of all plans: how many of them stay in the race, and how often they are tried then."""
 _OFFSETS = (-4, -2, 0, 1, 2, 4, 7)
 _STRETCH = 10
 _CONSTANT = (2, 6, 14)
@@ -38,8 +40,6 @@ class ExpertConfig:
     """Progress, in training frames of the demonstration, beyond which more does not count."""
     tries: int = 8
     """Tries, each with its own sticky actions, before the demonstration is followed."""
-    retries: int = 6
-    """Tries of each of the most promising other plans."""
     survival: float = 100.0
     """What surviving counts, in training frames of progress."""
     commitment: int = 2
@@ -48,7 +48,7 @@ class ExpertConfig:
     """Random sequences of actions that are tried where nothing else is safe."""
 
     def __post_init__(self) -> None:
-        for name in ("horizon", "ceiling", "tries", "retries"):
+        for name in ("horizon", "ceiling", "tries"):
             require_at_least(name, getattr(self, name), 1)
         for name in ("commitment", "random_plans"):
             require_at_least(name, getattr(self, name), 0)
@@ -134,7 +134,8 @@ class Expert:
             actions = self._reference.stretch_of_actions(tracker, offset, _STRETCH)
             if actions:
                 pool.append(Plan(sequence=self._pack(actions)))
-        best, judgement = self._best(situation, [FOLLOW], pool, 5, 0.3)
+        safe = [FOLLOW] if self._no_op is None else [FOLLOW, _STAY]
+        best, judgement = self._best(situation, safe, pool, 0.3)
         stuck = judgement.gain < 2.7 and self._decisions - self._tried_anything > 6
         if judgement.survival < 1 or stuck:
             self._tried_anything = self._decisions
@@ -145,28 +146,40 @@ class Expert:
             ]
             random = SplitMix64(stream_state(self._seed, self._decisions, 1))
             anything += [Plan(sequence=self._random_actions(random)) for _ in range(config.random_plans)]
-            best, judgement = self._best(situation, [best], anything, 6, 1.3)
+            best, judgement = self._best(situation, [best], anything, 1.3)
         return best, judgement
 
     def _best(
-        self, situation: Situation, known: list[Plan], pool: list[Plan], count: int, margin: float
+        self, situation: Situation, known: list[Plan], pool: list[Plan], margin: float
     ) -> tuple[Plan, Judgement]:
-        """Try a pool once and its best again; return which is the best, if it beats what is known clearly."""
-        once = self._judge(situation, pool, 1)
-        order = sorted(range(len(pool)), key=lambda index: (-self._value(once[index]), pool[index].delay))
-        plans = [*known, *(pool[index] for index in order[:count])]
-        judgements = self._judge(situation, plans, self._config.retries, again=True)
+        """Return the best plan of a pool, or of those known before if it does not beat them clearly.
+
+        Plans that do badly are tried no further; those known before stay in the race.
+        """
+        plans = [*known, *pool]
+        tries = 1
+        judgements = self._judge(situation, plans, 1)
+        for turn, (count, more) in enumerate(_ROUNDS, 1):
+            order = sorted(
+                range(len(known), len(plans)),
+                key=lambda index: (-self._value(judgements[index]), plans[index].delay),
+            )
+            kept = [*range(len(known)), *order[:count]]
+            plans, before = [plans[index] for index in kept], [judgements[index] for index in kept]
+            judgements = [
+                _mean(old, tries, new, more)
+                for old, new in zip(before, self._judge(situation, plans, more, turn), strict=True)
+            ]
+            tries += more
         best = 0
         for index in range(1, len(plans)):
             if self._value(judgements[index]) > self._value(judgements[best]) + margin:
                 best = index
         return plans[best], judgements[best]
 
-    def _judge(
-        self, situation: Situation, plans: list[Plan], tries: int, *, again: bool = False
-    ) -> list[Judgement]:
+    def _judge(self, situation: Situation, plans: list[Plan], tries: int, turn: int = 0) -> list[Judgement]:
         """Try plans, each with the same draws: so that luck decides between none of them."""
-        streams = SplitMix64(stream_state(self._seed, self._decisions, 2 + again)).words(tries)
+        streams = SplitMix64(stream_state(self._seed, self._decisions, 2 + turn)).words(tries)
         return self.simulator.judge(situation, plans, streams)
 
     def _value(self, judgement: Judgement) -> float:
@@ -190,3 +203,11 @@ class Expert:
 
     def _pack(self, actions: list[int]) -> Actions:
         return bytes(actions) if self._action_count <= 256 else tuple(actions)
+
+
+def _mean(one: Judgement, tries: int, other: Judgement, more: int) -> Judgement:
+    """Return the judgement of both together."""
+    both = tries + more
+    return Judgement(
+        (one.survival * tries + other.survival * more) / both, (one.gain * tries + other.gain * more) / both
+    )

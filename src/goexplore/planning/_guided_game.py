@@ -115,9 +115,10 @@ class GuidedGame:
         env: EnvironmentSpec,
         cells: CellsSpec,
         *,
+        reference: Reference | None = None,
         repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
     ) -> None:
-        """`cells` tell places apart where the game's memory does not."""
+        """`cells` tell places apart if memory does not. Without `reference`, it plays demonstrations only."""
         self.game = StochasticGame(env, repeat_action_probability=repeat_action_probability)
         self.game.reset()
         inner = self.game.env
@@ -126,10 +127,15 @@ class GuidedGame:
             self._places = MemoryPlaces(inner)
         else:
             self._places = CellPlaces(inner, cells(inner))
-        self.reference: Reference
-        """Set it before the game begins."""
+        self._reference = reference
         self.score = 0.0
         self.tracker = Tracker()
+
+    @property
+    def reference(self) -> Reference:
+        """The demonstrations that guide it."""
+        assert self._reference is not None, "a game without a reference only plays demonstrations"
+        return self._reference
 
     def trajectory(self, demonstration: Demonstration) -> Trajectory:
         """Play a demonstration in the deterministic game and note its places."""

@@ -114,7 +114,9 @@ class Reference:
     def _stage(self, stretch: int, points: float) -> int:
         """Return how many gains of a stretch some points are worth."""
         gains = self.stretches[stretch].gains
-        return max((number for number, each in enumerate(gains, 1) if each <= points + self.deficit), default=0)
+        return max(
+            (number for number, each in enumerate(gains, 1) if each <= points + self.deficit), default=0
+        )
 
     def follow(self, place: Place, score: float, before: Tracker) -> Tracker:
         """Return where a game is after one more training frame."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -144,17 +144,16 @@ class NativeSimulator:
                 situation.state.snapshot,
                 situation.state.last_action or 0,
                 situation.tracker,
-                tuple(plans),
-                np.ascontiguousarray(streams),
+                tuple((plan.delay, plan.stop, bytes(plan.sequence)) for plan in plans),
+                streams.tobytes(),
                 self._horizon,
                 self._ceiling,
             )
         ]
 
 
-def make_simulator(make_game: Callable[[], GuidedGame], *, horizon: int, ceiling: int) -> Simulator:
-    """Return the fastest simulator that there is for a game."""
-    game = make_game()
+def make_simulator(game: GuidedGame, *, horizon: int, ceiling: int) -> Simulator:
+    """Return the fastest simulator that there is for a game, which is this simulator's own from now on."""
     env = game.game.env
     if isinstance(env, NativeAtariEnv) and MemoryPlaces.are_known(env):
         planner = _native_planner(env, game)
@@ -177,9 +176,9 @@ def _native_planner(env: NativeAtariEnv, game: GuidedGame) -> Planner:
         addresses=(level, room, x, y),
         grounded=bytes(value for pair in facts.grounded for value in pair),
         deficit=int(reference.deficit),
-        rows=rows,
-        gains=gains,
-        stretches=stretches,
+        rows=rows.tobytes(),
+        gains=gains.tobytes(),
+        stretches=stretches.tobytes(),
     )
 
 

@@ -89,17 +89,29 @@ class TrainingMetrics:
     """Over the last minute."""
     environment_share: float
     """Of the time, spent in environments."""
-    loss_policy: float
-    loss_value: float
-    loss_entropy: float
-    loss_imitation: float
-    loss_clipped: float
+    loss_policy: float | None = None
+    loss_value: float | None = None
+    loss_entropy: float | None = None
+    loss_imitation: float | None = None
+    loss_clipped: float | None = None
     real_start_success: float | None = None
     """Of the last 200 rollouts from the real start; None before there are any."""
     starting_points: list[int] = field(default_factory=list)
     """The maximum starting point of each demonstration."""
     success_rates: list[float | None] = field(default_factory=list)
     """Of the rollouts that the last decision to move was made on, for each demonstration."""
+    activity: str = ""
+    """What a training by search was doing."""
+    expert_episodes: int = 0
+    """That the expert had played."""
+    expert_goals: int = 0
+    """Those in which it came as far as the demonstrations."""
+    expert_training_frames: int = 0
+    """In which it tried plans out."""
+    cloned: int = 0
+    """Gradient steps of cloning."""
+    success_by_score: dict[str, float] = field(default_factory=dict)
+    """How often rollouts that begin with a score reach the next gain."""
 
     def scalars(self) -> dict[str, float]:
         """Return what TensorBoard shows."""
@@ -107,7 +119,9 @@ class TrainingMetrics:
         for name, value in dataclasses.asdict(self).items():
             if isinstance(value, list):
                 values |= {f"{name}/{number}": each for number, each in enumerate(value) if each is not None}
-            elif value is not None:
+            elif isinstance(value, dict):
+                values |= {f"{name}/{key}": each for key, each in value.items()}
+            elif value is not None and not isinstance(value, str):
                 values[name] = value
         return values
 

@@ -8,34 +8,58 @@ from typing import TYPE_CHECKING
 from goexplore._lazy import lazy
 from goexplore.training._buffer import DemonstrationBuffer
 from goexplore.training._curriculum import Curriculum, CurriculumConfig, Result, Start
-from goexplore.training._rollout import Rollout, RolloutConfig
+from goexplore.training._rollout import DemonstrationRollout, Rollout, RolloutConfig
 
 if TYPE_CHECKING:
-    from goexplore.training._config import PRESETS, RobustifyConfig, training_preset
+    from goexplore.training._cloning import CloningConfig
+    from goexplore.training._config import (
+        PRESETS,
+        BackwardConfig,
+        Method,
+        RobustifyConfig,
+        SearchConfig,
+        training_preset,
+    )
     from goexplore.training._directory import TrainingDirectory
     from goexplore.training._gymnasium import DemonstrationEnv
+    from goexplore.training._method import Teaching
     from goexplore.training._network import NetworkConfig, Policy
     from goexplore.training._policy_file import About, checksum, load_policy, save_policy
     from goexplore.training._ppo import PPOConfig
     from goexplore.training._session import TrainingLimits, TrainingOutcome, TrainingProgress, run_training
+    from goexplore.training._state_bank import StateBankConfig
 
 _HOMES = {
-    "_config": ("PRESETS", "RobustifyConfig", "training_preset"),
+    "_cloning": ("CloningConfig",),
+    "_config": (
+        "PRESETS",
+        "BackwardConfig",
+        "Method",
+        "RobustifyConfig",
+        "SearchConfig",
+        "training_preset",
+    ),
     "_directory": ("TrainingDirectory",),
     "_gymnasium": ("DemonstrationEnv",),
+    "_method": ("Teaching",),
     "_network": ("NetworkConfig", "Policy"),
     "_policy_file": ("About", "checksum", "load_policy", "save_policy"),
     "_ppo": ("PPOConfig",),
     "_session": ("TrainingLimits", "TrainingOutcome", "TrainingProgress", "run_training"),
+    "_state_bank": ("StateBankConfig",),
 }
 
 __all__ = [
     "PRESETS",
     "About",
+    "BackwardConfig",
+    "CloningConfig",
     "Curriculum",
     "CurriculumConfig",
     "DemonstrationBuffer",
     "DemonstrationEnv",
+    "DemonstrationRollout",
+    "Method",
     "NetworkConfig",
     "PPOConfig",
     "Policy",
@@ -43,7 +67,10 @@ __all__ = [
     "RobustifyConfig",
     "Rollout",
     "RolloutConfig",
+    "SearchConfig",
     "Start",
+    "StateBankConfig",
+    "Teaching",
     "TrainingDirectory",
     "TrainingLimits",
     "TrainingOutcome",

@@ -52,9 +52,7 @@ class Cloner:
         self._policy, self._buffer, self._config = policy, buffer, config
         self._group, self._random_streams = group, random_streams
         self._autocast = autocast(group.device, enabled=config.mixed_precision)
-        self.optimizer = torch.optim.Adam(
-            policy.parameters(), lr=config.learning_rate, eps=1e-5, fused=True
-        )
+        self.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
         self._numbers, self._points = buffer.taught()
 
     def step(self, done: int) -> tuple[float, float]:

@@ -109,6 +109,10 @@ class Collector:
         self._memory = memory  # the last observation comes again
         return experience, results
 
+    def close(self) -> None:
+        """Stop the environments."""
+        self._vector_env.close()
+
     def _look(self) -> Observation:
         """Return what environments show now, or what the convolutions make of it."""
         if not self.sees_once:

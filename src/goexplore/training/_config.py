@@ -1,22 +1,30 @@
-"""The settings of a training: frozen, documented, turned into a command line and into config.json."""
+"""The settings of trainings: frozen, documented, turned into a command line and into config.json."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from goexplore.errors import ConfigError, require_at_least
-from goexplore.play import PreprocessingConfig
+from goexplore.errors import ConfigError, require_at_least, require_between
+from goexplore.planning import ExpertConfig
+from goexplore.play import MAX_NO_OPS, REPEAT_ACTION_PROBABILITY, PreprocessingConfig
+from goexplore.training._cloning import CloningConfig
 from goexplore.training._curriculum import CurriculumConfig
 from goexplore.training._network import NetworkConfig
 from goexplore.training._ppo import PPOConfig
 from goexplore.training._rollout import RolloutConfig
+from goexplore.training._state_bank import StateBankConfig
+
+Method: TypeAlias = Literal["search", "backward"]
+"""How a policy is trained: taught by an expert that plans, or by the paper's Backward Algorithm."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RobustifyConfig:
-    """Everything that decides what is learnt from given demonstrations."""
+class BackwardConfig:
+    """Everything that decides what the Backward Algorithm learns from given demonstrations."""
+
+    method: ClassVar[Method] = "backward"
 
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
@@ -38,21 +46,105 @@ class RobustifyConfig:
 
     def environments_of_each(self, processes: int) -> int:
         """Return how many environments each learning process has."""
-        each, left_over = divmod(self.environments, processes)
-        least = 1 if self.network.kind == "feed-forward" else self.ppo.minibatches
-        if left_over or each < least or each * self.ppo.steps < self.ppo.minibatches:
+        return _environments_of_each(self.environments, self.network, self.ppo, processes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig:
+    """Everything that decides what is learnt from an expert that is guided by given demonstrations."""
+
+    method: ClassVar[Method] = "search"
+
+    expert: ExpertConfig = field(default_factory=ExpertConfig)
+    episodes: int = 48
+    """Episodes of the stochastic game that the expert plays."""
+    cloning: CloningConfig = field(default_factory=CloningConfig)
+    starts: StateBankConfig = field(default_factory=StateBankConfig)
+    freeze_convolutions: bool = True
+    """Whether PPO leaves the clone's convolutions as they are: their output is computed once, which makes
+    updates five times as fast."""
+    preprocessing: PreprocessingConfig = field(default_factory=PreprocessingConfig)
+    network: NetworkConfig = field(default_factory=lambda: NetworkConfig(value_hidden=64))
+    ppo: PPOConfig = field(
+        default_factory=lambda: PPOConfig(
+            steps=128,
+            learning_rate=2.5e-4,
+            discount=0.995,
+            clip=0.15,
+            entropy=0.001,
+            value_weight=1.0,
+            value_warm_up=6,
+            imitation=0.0,
+            mixed_precision=True,
+        )
+    )
+    environments: int = 64
+    """Environments that play rollouts at the same time, over all learning processes."""
+    repeat_action_probability: float = REPEAT_ACTION_PROBABILITY
+    """Probability, at each game frame, of repeating the last action instead of playing the chosen one."""
+    no_ops: int = MAX_NO_OPS
+    """Largest number of no-ops at the real start, in game frames."""
+    allowed_deficit: float = 0.0
+    """Points by which a game may be behind a demonstration and still count as being where that is."""
+    seed: int = 0
+    """Seed of all draws."""
+
+    def __post_init__(self) -> None:
+        require_at_least("seed", self.seed, 0)
+        require_at_least("episodes", self.episodes, 1)
+        require_between("repeat_action_probability", self.repeat_action_probability, 0.0, 0.999)
+        require_between("no_ops", self.no_ops, 0, 10_000)
+        if self.network.kind == "recurrent":
             raise ConfigError(
-                f"expected a multiple of {processes * least} environments for {processes} learning processes "
-                f"with {self.ppo.minibatches} minibatches, got {self.environments} `environments`"
+                "expected a feed-forward policy for the method search, got a recurrent one: choose the "
+                "method backward, or set the network's `kind` to feed-forward"
             )
-        return each
+
+    def environments_of_each(self, processes: int) -> int:
+        """Return how many environments each learning process has."""
+        return _environments_of_each(self.environments, self.network, self.ppo, processes)
 
 
-PRESETS: dict[str, RobustifyConfig] = {
+RobustifyConfig: TypeAlias = BackwardConfig | SearchConfig
+
+
+def _environments_of_each(environments: int, network: NetworkConfig, ppo: PPOConfig, processes: int) -> int:
+    each, left_over = divmod(environments, processes)
+    least = 1 if network.kind == "feed-forward" else ppo.minibatches
+    if left_over or each < least or each * ppo.steps < ppo.minibatches:
+        raise ConfigError(
+            f"expected a multiple of {processes * least} environments for {processes} learning processes "
+            f"with {ppo.minibatches} minibatches, got {environments} `environments`"
+        )
+    return each
+
+
+SEARCH_PRESETS: dict[str, SearchConfig] = {
     # Learns on two cores.
-    "small": RobustifyConfig(),
+    "small": SearchConfig(),
+    # For small environments: observations that need no convolutions, short episodes.
+    "tiny": SearchConfig(
+        episodes=24,
+        cloning=CloningConfig(steps=300),
+        starts=StateBankConfig(patience=100, bin_length=8, every=1),
+        preprocessing=PreprocessingConfig(stack=1),
+        network=NetworkConfig(channels=(), hidden=128, value_hidden=64),
+        ppo=PPOConfig(
+            learning_rate=1e-3,
+            discount=0.98,
+            entropy=0.005,
+            value_warm_up=4,
+            imitation=0.0,
+        ),
+        environments=32,
+    ),
+}
+
+BACKWARD_PRESETS: dict[str, BackwardConfig] = {
+    # Learns on two cores.
+    "small": BackwardConfig(),
     # For small environments: a short demonstration, observations that need no convolutions.
-    "tiny": RobustifyConfig(
+    "tiny": BackwardConfig(
         curriculum=CurriculumConfig(window=6),
         rollout=RolloutConfig(allowed_lag=20),
         preprocessing=PreprocessingConfig(stack=1),
@@ -61,7 +153,7 @@ PRESETS: dict[str, RobustifyConfig] = {
         environments=32,
     ),
     # What the paper took over from Salimans and Chen (2018), and its changes (appendix A.7): for 16 GPUs.
-    "paper": RobustifyConfig(
+    "paper": BackwardConfig(
         curriculum=CurriculumConfig(window=160, real_start_share=0.0, largest_move=160),
         rollout=RolloutConfig(after_success="go-on", burn_in=80),
         preprocessing=PreprocessingConfig(width=80, height=105, stack=4, colour=True),
@@ -81,43 +173,57 @@ PRESETS: dict[str, RobustifyConfig] = {
         environments=256,
     ),
 }
-PRESETS["paper-pitfall"] = RobustifyConfig(
-    curriculum=PRESETS["paper"].curriculum,
+BACKWARD_PRESETS["paper-pitfall"] = BackwardConfig(
+    curriculum=BACKWARD_PRESETS["paper"].curriculum,
     rollout=RolloutConfig(
         after_success="go-on", burn_in=80, episode_end="game-over", rewards="scale", allowed_deficit=250.0
     ),
-    preprocessing=PRESETS["paper"].preprocessing,
-    network=PRESETS["paper"].network,
-    ppo=PRESETS["paper"].ppo,
+    preprocessing=BACKWARD_PRESETS["paper"].preprocessing,
+    network=BACKWARD_PRESETS["paper"].network,
+    ppo=BACKWARD_PRESETS["paper"].ppo,
     environments=256,
 )
 
 
-def training_preset(name: str) -> RobustifyConfig:
-    """Return named settings."""
-    if name not in PRESETS:
-        raise ConfigError(f"expected `preset` to be one of {', '.join(PRESETS)}, got {name!r}")
-    return PRESETS[name]
+PRESETS: dict[Method, dict[str, Any]] = {"search": SEARCH_PRESETS, "backward": BACKWARD_PRESETS}
+
+
+def training_preset(name: str, method: Method = "search") -> RobustifyConfig:
+    """Return named settings of a method."""
+    if method not in get_args(Method):
+        raise ConfigError(f"expected `method` to be {' or '.join(get_args(Method))}, got {method!r}")
+    presets = PRESETS[method]
+    if name not in presets:
+        where = [each for each in get_args(Method) if name in PRESETS[each]]
+        hint = f", or set `method` to {where[0]}" if where else ""
+        raise ConfigError(
+            f"expected `preset` to be one of {', '.join(presets)} for the method {method}, got {name!r}{hint}"
+        )
+    found: RobustifyConfig = presets[name]
+    return found
 
 
 def config_to_json(config: RobustifyConfig) -> dict[str, Any]:
     """Return a config as plain JSON values."""
     values: dict[str, Any] = json.loads(json.dumps(asdict(config)))
-    return values
+    return {"method": config.method, **values}
 
 
 def config_from_json(values: dict[str, Any]) -> RobustifyConfig:
     """Return the config that `config_to_json` was given."""
     try:
-        return RobustifyConfig(
-            curriculum=CurriculumConfig(**values["curriculum"]),
-            rollout=RolloutConfig(**values["rollout"]),
-            preprocessing=PreprocessingConfig(**values["preprocessing"]),
-            network=network_from_json(values["network"]),
-            ppo=PPOConfig(**values["ppo"]),
-            environments=values["environments"],
-            seed=values["seed"],
-        )
+        given = {name: value for name, value in values.items() if name != "method"}
+        given["preprocessing"] = PreprocessingConfig(**values["preprocessing"])
+        given["network"] = network_from_json(values["network"])
+        given["ppo"] = PPOConfig(**values["ppo"])
+        if values["method"] == "search":
+            given["expert"] = ExpertConfig(**values["expert"])
+            given["cloning"] = CloningConfig(**values["cloning"])
+            given["starts"] = StateBankConfig(**values["starts"])
+            return SearchConfig(**given)
+        given["curriculum"] = CurriculumConfig(**values["curriculum"])
+        given["rollout"] = RolloutConfig(**values["rollout"])
+        return BackwardConfig(**given)
     except (KeyError, TypeError) as error:
         raise ConfigError(
             f"expected the settings of a training, got something that lacks or adds {error}: use the version "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -17,7 +17,6 @@ from goexplore.errors import CheckpointError, ConfigError, PolicyError
 from goexplore.problems import Problem
 from goexplore.runs import Directory, TrainingMetrics, clear_errors, from_lines
 from goexplore.training._config import RobustifyConfig, config_from_json, config_to_json
-from goexplore.training._curriculum import Curriculum
 from goexplore.training._network import Policy
 from goexplore.training._policy_file import SUFFIX as SUFFIX_OF_POLICIES
 from goexplore.training._policy_file import About, save_policy
@@ -41,6 +40,21 @@ class TrainingStatus:
     """Whether the last rollouts from the real start succeeded."""
     near_since: int | None = None
     """Training frames when a starting point last came near the start and stayed there."""
+
+
+class Resumable(Protocol):
+    """A training, as far as checkpoints know it."""
+
+    policy: Policy
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Of what is learnt at present."""
+        ...
+
+    def restore(self, status: TrainingStatus, state: dict[str, Any]) -> None:
+        """Go back to a checkpoint, except for the weights and what the optimiser remembers."""
+        ...
 
 
 class TrainingDirectory(Directory):
@@ -94,12 +108,17 @@ class TrainingDirectory(Directory):
         """Return all lines of metrics.jsonl."""
         return from_lines(TrainingMetrics, self.metrics_lines())
 
+    @property
+    def recordings(self) -> Path:
+        """The file of the expert's episodes, in a training by search."""
+        return self.path / "expert.jsonl"
+
     def write_checkpoint(
         self,
         policy: Policy,
         about: About,
         optimizer: torch.optim.Optimizer,
-        curriculum: Curriculum,
+        state: dict[str, Any],
         status: TrainingStatus,
     ) -> Path:
         """Write a checkpoint that is there whole or not at all; keep the last two."""
@@ -109,21 +128,17 @@ class TrainingDirectory(Directory):
             (folder / _OPTIMIZER).write_bytes(save(_optimizer_tensors(optimizer)))
             return [folder / _POLICY, folder / _OPTIMIZER]
 
-        return self._write_checkpoint(write, {"status": asdict(status), "curriculum": curriculum.state()})
+        return self._write_checkpoint(write, {"status": asdict(status), "curriculum": state})
 
-    def restore_checkpoint(
-        self, policy: Policy, optimizer: torch.optim.Optimizer, curriculum: Curriculum
-    ) -> tuple[TrainingStatus, dict[Path, str]]:
+    def restore_checkpoint(self, training: Resumable) -> dict[Path, str]:
         """Bring everything back to the newest whole checkpoint; return what is wrong with newer ones."""
         damaged: dict[Path, str] = {}
-        status = TrainingStatus()
         for folder in self._folders():
             try:
                 content = self._saved(folder).content
-                policy.load_state_dict(load_file(folder / _POLICY))
-                _restore_optimizer(optimizer, load_file(folder / _OPTIMIZER))
-                curriculum.restore(content["curriculum"])
-                status = TrainingStatus(**content["status"])
+                training.restore(TrainingStatus(**content["status"]), content["curriculum"])
+                training.policy.load_state_dict(load_file(folder / _POLICY))
+                _restore_optimizer(training.optimizer, load_file(folder / _OPTIMIZER))
             except (
                 CheckpointError,
                 PolicyError,
@@ -133,6 +148,7 @@ class TrainingDirectory(Directory):
                 RuntimeError,
             ) as error:
                 damaged[folder] = f"checkpoint {folder.name} is not used: {error}"
+                training.restore(TrainingStatus(), {})
                 continue
             break
         else:
@@ -140,7 +156,7 @@ class TrainingDirectory(Directory):
                 raise CheckpointError(
                     "; ".join(damaged.values()) + ". No checkpoint is whole: start a new run"
                 )
-        return status, damaged
+        return damaged
 
     def all_policies(self) -> list[Path]:
         """Return the files of all policies that were kept along the training, the oldest first."""

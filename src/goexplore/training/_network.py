@@ -70,8 +70,8 @@ class Policy(nn.Module):
         if config.value_hidden:
             if self.memory is not None:
                 raise ConfigError(
-                    "expected `value_hidden` 0 for a recurrent policy, whose value depends on its memory, got "
-                    f"{config.value_hidden}"
+                    "expected `value_hidden` 0 for a recurrent policy, whose value depends on its memory, "
+                    f"got {config.value_hidden}"
                 )
             self.value = nn.Sequential(
                 nn.Linear(inputs, config.value_hidden), nn.ReLU(), nn.Linear(config.value_hidden, 1)

@@ -141,7 +141,10 @@ class Learner:
         learnt = [each for each in policy.parameters() if each.requires_grad]
         own = set(policy.value.parameters()) if policy.config.value_hidden else set()
         # A value of its own must not take the policy's share of the gradient.
-        self._clipped = [[each for each in learnt if each not in own], [each for each in learnt if each in own]]
+        self._clipped = [
+            [each for each in learnt if each not in own],
+            [each for each in learnt if each in own],
+        ]
         self.optimizer = torch.optim.Adam(
             learnt,
             lr=config.learning_rate,

@@ -1,8 +1,9 @@
-"""Recorded episodes of the stochastic game as Phase 2 needs them: states to begin from, and what they show."""
+"""Recorded episodes of the stochastic game as Phase 2 needs them: states to begin from, and their frames."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,13 @@ class RecordingBuffer:
         self.scores.append(np.concatenate([[0.0], np.cumsum(rewards)]))
         self._marks.append(marks)
         self._frames.append(frames)
+
+    def sort(self) -> None:
+        """Put the recordings into the order of their seeds."""
+        order = sorted(range(len(self.recordings)), key=lambda number: self.recordings[number].seed)
+        lists: list[list[Any]] = [self.recordings, self.scores, self._marks, self._frames]
+        for each in lists:
+            each[:] = [each[number] for number in order]
 
     def restore(self, game: StochasticGame, number: int, point: int) -> None:
         """Bring a game to a point of a recording, not the first."""

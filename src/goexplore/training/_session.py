@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from goexplore.checks import choose_way
 from goexplore.demos import Demonstration
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, require_at_least, require_positive
-from goexplore.problems import Problem
+from goexplore.problems import DefaultCells, EnvironmentSpec, Problem, find_registered
 from goexplore.runs import (
     LoggingReporter,
     Pace,
@@ -22,13 +23,15 @@ from goexplore.runs import (
     clear_errors,
     on_interrupt,
 )
+from goexplore.training._backward import BackwardTraining
 from goexplore.training._buffer import DemonstrationBuffer
-from goexplore.training._config import RobustifyConfig
+from goexplore.training._config import BackwardConfig, RobustifyConfig
 from goexplore.training._directory import TrainingDirectory, TrainingStatus
 from goexplore.training._group import ProcessGroup
+from goexplore.training._method import Teaching, TrainingMethod
 from goexplore.training._policy_file import SUFFIX, About, save_policy
 from goexplore.training._ppo import Losses
-from goexplore.training._training import Training
+from goexplore.training._search import SearchTraining
 
 _PACE_SECONDS = 60.0
 _ENOUGH_REAL_STARTS = 100
@@ -85,7 +88,10 @@ class TrainingProgress:
     """The maximum starting point of each demonstration."""
     success_rates: list[float | None]
     """Of the rollouts from each window by which it was last decided whether to move."""
-    losses: Losses
+    teaching: Teaching | None
+    """What the expert and the clone do, in a training by search."""
+    losses: Losses | None
+    """Of the last update of PPO."""
     training_frames_per_second: float
     """Over the last minute or so."""
     environment_share: float
@@ -102,7 +108,21 @@ class TrainingProgress:
     def metrics(self) -> TrainingMetrics:
         """Return this as a line of metrics."""
         status, success = self.status, self.real_start_success
-        losses = {f"loss_{name}": round(value, 6) for name, value in asdict(self.losses).items()}
+        losses = {}
+        if self.losses is not None:
+            losses = {f"loss_{name}": round(value, 6) for name, value in asdict(self.losses).items()}
+        taught: dict[str, Any] = {}
+        if self.teaching is not None:
+            taught = {
+                "activity": self.teaching.activity,
+                "expert_episodes": self.teaching.episodes,
+                "expert_goals": self.teaching.reached_goal,
+                "expert_training_frames": self.teaching.simulated,
+                "cloned": self.teaching.cloned,
+                "success_by_score": {
+                    f"{score:g}": round(rate, 3) for score, rate in self.teaching.success_by_score.items()
+                },
+            }
         return TrainingMetrics(
             training_frames=status.training_frames,
             game_frames=status.game_frames,
@@ -115,6 +135,7 @@ class TrainingProgress:
             starting_points=self.starting_points,
             success_rates=self.success_rates,
             **losses,
+            **taught,
         )
 
 
@@ -175,23 +196,20 @@ def run_training(
         binding = choose_way(demonstrations[0].env, engine)
         if group.writes:
             reporter.log(f"engine: {binding.reason}")
-        training = Training(
-            DemonstrationBuffer(demonstrations, config.preprocessing, binding.env), config, group
-        )
+        training = _make_training(config, demonstrations, group, binding.env, run, problem)
         if group.writes:
             if not resume:
                 TrainingDirectory.create(run.path, config, demonstrations)
             stack.enter_context(run.locked())
         if resume:
-            training.status, damaged = run.restore_checkpoint(
-                training.policy, training.learner.optimizer, training.curriculum
-            )
+            damaged = run.restore_checkpoint(training)
             group.gather(None)  # all have read what the first one sets aside now
             for folder, warning in damaged.items():
                 if group.writes:
                     reporter.log(f"warning: {warning}")
                     run.set_aside([folder])
-        stack.enter_context(contextlib.closing(training.start(env_workers)))
+        stack.callback(training.close)
+        training.start(env_workers)
         session = _TrainingSession(
             training,
             group,
@@ -205,12 +223,33 @@ def run_training(
         return session.train()
 
 
+def _make_training(
+    config: RobustifyConfig,
+    demonstrations: Sequence[Demonstration],
+    group: ProcessGroup,
+    env: EnvironmentSpec,
+    run: TrainingDirectory,
+    problem: Problem | None,
+) -> TrainingMethod:
+    if isinstance(config, BackwardConfig):
+        return BackwardTraining(DemonstrationBuffer(demonstrations, config.preprocessing, env), config, group)
+    known = problem or find_registered(demonstrations[0].target)
+    return SearchTraining(
+        demonstrations,
+        config,
+        group,
+        env=env,
+        cells=DefaultCells() if known is None else known.cells,
+        recordings=run.recordings,
+    )
+
+
 class _TrainingSession(Session):
     """One stretch of a training."""
 
     def __init__(
         self,
-        training: Training,
+        training: TrainingMethod,
         group: ProcessGroup,
         run: TrainingDirectory,
         limits: TrainingLimits,
@@ -258,11 +297,11 @@ class _TrainingSession(Session):
         mine = "interrupted" if self.interrupted else self._limits.reached(self._training.status)
         return next((reason for reason in self._group.gather(mine) if reason is not None), None)
 
-    def _after_update(self, losses: Losses) -> None:
+    def _after_update(self, losses: Losses | None) -> None:
         status = self._training.status
         status.seconds = self._seconds_before + self.seconds
-        near = self._limits.until_start
-        if near is None or min(self._training.curriculum.starting_points) > near:
+        near, points = self._limits.until_start, self._training.starting_points
+        if near is None or not points or min(points) > near:
             status.near_since = None
         elif status.near_since is None:
             status.near_since = status.training_frames
@@ -272,13 +311,14 @@ class _TrainingSession(Session):
             self._reporter.progress(progress)
         if self.metrics_are_due or status.updates == 1:
             self._record(progress)
-        config = self._training.config
-        before = status.training_frames - config.ppo.steps * config.environments
+        if losses is None:
+            return
+        before = status.training_frames - self._training.ppo.steps * self._training.environments
         if before // self._keep_every < status.training_frames // self._keep_every:
             self._keep_policy()
 
-    def _progress(self, losses: Losses) -> TrainingProgress:
-        status, curriculum = self._training.status, self._training.curriculum
+    def _progress(self, losses: Losses | None) -> TrainingProgress:
+        status = self._training.status
         rate = self._pace.rate(status.training_frames)
         left = []
         if self._limits.minutes is not None:
@@ -287,8 +327,9 @@ class _TrainingSession(Session):
             left.append((self._limits.training_frames - status.training_frames) / rate)
         return TrainingProgress(
             status=status,
-            starting_points=curriculum.starting_points,
-            success_rates=curriculum.success_rates,
+            starting_points=self._training.starting_points,
+            success_rates=self._training.success_rates,
+            teaching=self._training.teaching(),
             losses=losses,
             training_frames_per_second=rate,
             environment_share=self._training.environment_seconds / max(monotonic() - self.began, 1e-9),
@@ -300,22 +341,7 @@ class _TrainingSession(Session):
         self.record(progress.metrics())
 
     def _about(self) -> About:
-        training, status = self._training, self._training.status
-        return About(
-            target=training.buffer.target,
-            env=training.buffer.env,
-            preprocessing=training.buffer.preprocessing,
-            shape=training.buffer.shape,
-            network=training.config.network,
-            actions=training.buffer.action_count,
-            training={
-                "run": self._directory.path.resolve().name,
-                "seed": training.config.seed,
-                "training_frames": status.training_frames,
-                "game_frames": status.game_frames,
-                "starting_points": training.curriculum.starting_points,
-            },
-        )
+        return self._training.about(self._directory.path.resolve().name)
 
     def _keep_policy(self) -> None:
         if self.writes:
@@ -329,7 +355,7 @@ class _TrainingSession(Session):
             self._directory.write_checkpoint(
                 self._training.policy,
                 self._about(),
-                self._training.learner.optimizer,
-                self._training.curriculum,
+                self._training.optimizer,
+                self._training.state(),
                 self._training.status,
             )

@@ -124,5 +124,3 @@ class StateBank:
             if Bin(score, distance) in self.rates:
                 self.rates[Bin(score, distance)] = rate
         self._update_weights()
-
-

@@ -1,0 +1,253 @@
+"""Phase 2 by search: an expert plays the stochastic game, a network clones it, and PPO goes on from there.
+
+The paper leaves the imitation algorithm open (section 2.2). This one uses the simulator: an expert that plans
+with it shows what deterministic demonstrations never show, such as waiting; and rollouts begin at states of
+its episodes, which are those of the stochastic game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import torch
+
+from goexplore.demos import Demonstration
+from goexplore.planning import (
+    ExpertPlayer,
+    Recording,
+    append_recording,
+    drop_torn_line,
+    read_recordings,
+)
+from goexplore.problems import CellsSpec, EnvironmentSpec
+from goexplore.random import SplitMix64, stream_state
+from goexplore.training._bank_rollout import BankRollout, OwnStates
+from goexplore.training._cloning import Cloner
+from goexplore.training._collector import Collector
+from goexplore.training._config import SearchConfig
+from goexplore.training._directory import TrainingStatus
+from goexplore.training._group import ProcessGroup
+from goexplore.training._method import Teaching, TrainingMethod
+from goexplore.training._network import Policy
+from goexplore.training._ppo import Learner, Losses
+from goexplore.training._random_streams import RandomStreams
+from goexplore.training._recording_buffer import RecordingBuffer
+from goexplore.training._state_bank import StateBank
+from goexplore.training._vector_env import RolloutFactory, start_environments
+
+_EXPERT_SECONDS = 20.0
+"""For so long the expert plays, or for one episode, before everything is saved and shown."""
+_CLONING_STEPS = 100
+"""Gradient steps of cloning between two looks at the limits."""
+
+
+class SearchTraining(TrainingMethod):
+    """A policy that learns from an expert that plans."""
+
+    def __init__(
+        self,
+        demonstrations: Sequence[Demonstration],
+        config: SearchConfig,
+        group: ProcessGroup,
+        *,
+        env: EnvironmentSpec,
+        cells: CellsSpec,
+        recordings: Path,
+    ) -> None:
+        """`recordings` is the file of the expert's episodes; `cells` tell places apart if memory does not."""
+        self.config, self.group = config, group
+        self.seed, self.network, self.ppo = config.seed, config.network, config.ppo
+        self.environments, self.env, self.preprocessing = config.environments, env, config.preprocessing
+        self.target = demonstrations[0].target
+        self._recordings_file = recordings
+        self._goal = min(each.score for each in demonstrations)
+        self._buffer = RecordingBuffer(env, config.preprocessing)
+        self.action_count, self.frame_skip = self._buffer.action_count, self._buffer.frame_skip
+        self.status = TrainingStatus()
+        self._random_streams = RandomStreams(config.seed, group.number, update=0)
+        torch.manual_seed(config.seed)  # all processes begin with the same weights
+        self.policy = Policy(config.network, shape=self._buffer.shape, actions=self.action_count)
+        self.policy.to(group.device)
+        self._make_expert = partial(
+            ExpertPlayer,
+            list(demonstrations),
+            config.expert,
+            env,
+            cells,
+            repeat_action_probability=config.repeat_action_probability,
+            no_ops=config.no_ops,
+            deficit=config.allowed_deficit,
+        )
+        self._expert: ExpertPlayer | None = None
+        self._cloner: Cloner | None = None
+        self._agreement: float | None = None
+        self._bank: StateBank | None = None
+        self._saved_bank: dict[str, Any] = {}
+        self.learner: Learner | None = None
+        self._env_workers: int | None = None
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Of the clone, or of what PPO learns."""
+        if self.learner is not None:
+            return self.learner.optimizer
+        if self._cloner is not None:
+            return self._cloner.optimizer
+        return torch.optim.Adam(self.policy.parameters())
+
+    def start(self, env_workers: int | None = None) -> None:
+        """Read the expert's episodes of earlier sessions."""
+        self._env_workers = env_workers
+        if self.group.writes:
+            drop_torn_line(self._recordings_file)
+        self.group.gather(None)
+        if not self._buffer.recordings:
+            self._read()
+        self._prepare()
+
+    def _read(self) -> None:
+        if self._recordings_file.exists():
+            for each in read_recordings([self._recordings_file], self.action_count):
+                self._buffer.add(each)
+
+    def _prepare(self) -> None:
+        """Make ready what the next piece of work needs."""
+        status, config = self.status, self.config
+        if len(self._buffer.recordings) < config.episodes:
+            self._expert = self._expert or self._make_expert()
+            return
+        self._expert = None
+        self._buffer.sort()  # which process was the fastest must not matter
+        self._random_streams.restart(status.updates, purpose=1)
+        if status.cloned < config.cloning.steps:
+            if self._cloner is None:
+                if not self._buffer.is_image:
+                    self.policy.standardise(*self._buffer.spread())
+                self._cloner = Cloner(
+                    self.policy, self._buffer, config.cloning, self.group, self._random_streams
+                )
+        elif self.learner is None:
+            self._begin_ppo()
+
+    def _begin_ppo(self) -> None:
+        config = self.config
+        if config.freeze_convolutions:
+            self.policy.features.requires_grad_(not self._buffer.is_image)
+        self._cloner = None
+        self.learner = Learner(self.policy, config.ppo, self.group, self._random_streams)
+        self._bank = StateBank(self._buffer, config.starts)
+        if self._saved_bank:
+            self._bank.restore(self._saved_bank)
+
+    def _start_environments(self, bank: StateBank) -> Collector:
+        config = self.config
+        own = OwnStates()
+        make: Callable[[SplitMix64], BankRollout] = partial(
+            BankRollout,
+            self._buffer,
+            config.starts,
+            own,
+            goal=self._goal,
+            repeat_action_probability=config.repeat_action_probability,
+            no_ops=config.no_ops,
+        )
+        streams = self._random_streams.environment_streams(
+            self.status.updates, config.environments_of_each(self.group.size)
+        )
+        vector_env = start_environments(
+            RolloutFactory(make, self.env, self._buffer.shape, self._buffer.dtype),
+            streams,
+            workers=self._env_workers,
+            cores=torch.get_num_threads(),
+        )
+        collector = Collector(
+            self.policy,
+            vector_env,
+            bank,
+            self._random_streams,
+            mixed_precision=config.ppo.mixed_precision,
+        )
+        collector.sees_once = config.freeze_convolutions and self._buffer.is_image
+        return collector
+
+    def update(self) -> Losses | None:
+        """Let the expert play, or clone it, or improve the clone with PPO."""
+        self._prepare()
+        if self._expert is not None:
+            self._play_expert(self._expert)
+        elif self._cloner is not None:
+            self._clone(self._cloner)
+        else:
+            return self._improve()
+        return None
+
+    def _play_expert(self, expert: ExpertPlayer) -> None:
+        """Play this process's next episodes; what all played goes to the file, and to all of them."""
+        done = {each.seed for each in self._buffer.recordings}
+        seeds = [stream_state(self.seed, number) for number in range(self.config.episodes)]
+        mine: list[Recording] = []
+        began = monotonic()
+        for seed in [seed for seed in seeds if seed not in done][self.group.number :: self.group.size]:
+            mine.append(expert.play(seed))
+            if monotonic() - began > _EXPERT_SECONDS:
+                break
+        for each in [each for part in self.group.gather(mine) for each in part]:
+            if self.group.writes:
+                append_recording(self._recordings_file, each, self.action_count)
+            self._buffer.add(each)
+
+    def _clone(self, cloner: Cloner) -> None:
+        status, steps = self.status, self.config.cloning.steps
+        self._random_streams.restart(status.cloned, purpose=2)
+        agreements = []
+        for _ in range(min(_CLONING_STEPS, steps - status.cloned)):
+            _, agreement = cloner.step(status.cloned)
+            agreements.append(agreement)
+            status.cloned += 1
+        self._agreement = sum(agreements) / len(agreements)
+        if status.cloned == steps:
+            cloner.finish()
+
+    def _improve(self) -> Losses:
+        assert self.learner is not None
+        assert self._bank is not None
+        ppo = self.ppo
+        self._random_streams.restart(self.status.updates)
+        if self.collector is None:
+            self.collector = self._start_environments(self._bank)
+        experience, results = self.collector.collect(ppo.steps, ppo.discount)
+        losses = self.learner.update(experience, value_only=self.status.updates < ppo.value_warm_up)
+        results = [each for part in self.group.gather(results) for each in part]
+        self._bank.update(results)
+        self.count(len(results), [result.success for result in results if result.start.point == 0])
+        return losses
+
+    def state(self) -> dict[str, Any]:
+        """Return the success rates of where rollouts begin."""
+        return self._saved_bank if self._bank is None else self._bank.state()
+
+    def restore(self, status: TrainingStatus, state: dict[str, Any]) -> None:
+        """Go back to a checkpoint: the recordings are all there."""
+        self.status, self._saved_bank = status, state
+        self._cloner = self.learner = self._bank = None
+        if not self._buffer.recordings:
+            self._read()
+        self._prepare()
+
+    def teaching(self) -> Teaching:
+        """Return what the expert and the clone do."""
+        recordings = self._buffer.recordings
+        activity = "improving" if self.learner else "cloning" if self._cloner else "expert plays"
+        return Teaching(
+            activity=activity,
+            episodes=len(recordings),
+            reached_goal=sum(each.ending == "goal" for each in recordings),
+            simulated=sum(each.simulated for each in recordings),
+            cloned=self.status.cloned,
+            agreement=self._agreement,
+            success_by_score=self._bank.by_score() if self._bank else {},
+        )
