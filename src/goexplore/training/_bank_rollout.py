@@ -53,14 +53,16 @@ class BankRollout(Rollout):
         random: SplitMix64,
         *,
         goal: float,
+        patience: int,
         repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
         no_ops: int = MAX_NO_OPS,
     ) -> None:
-        """`goal` is the score with which a rollout ends."""
+        """`goal` is the score with which a rollout ends, or else after `patience` without a gain."""
         super().__init__(
             buffer.env, buffer.preprocessing, random, repeat_action_probability=repeat_action_probability
         )
-        self._buffer, self._config, self._own, self._goal, self._no_ops = buffer, config, own, goal, no_ops
+        self._buffer, self._config, self._own = buffer, config, own
+        self._goal, self._patience, self._no_ops = goal, patience, no_ops
         self._lost_life = False
         self._score = 0.0
 
@@ -105,7 +107,7 @@ class BankRollout(Rollout):
         if gained:
             self._success, self._since_gain = True, 0
         won = gained and self._score >= self._goal
-        late = self._since_gain > self._config.patience
+        late = self._since_gain > self._patience
         if won:
             self.ending = "success"
         elif lost or over:

@@ -126,7 +126,7 @@ SEARCH_PRESETS: dict[str, SearchConfig] = {
     "tiny": SearchConfig(
         episodes=24,
         cloning=CloningConfig(steps=300),
-        starts=StateBankConfig(patience=100, bin_length=8, every=1),
+        starts=StateBankConfig(bin_length=8, every=1),
         preprocessing=PreprocessingConfig(stack=1),
         network=NetworkConfig(channels=(), hidden=128, value_hidden=64),
         ppo=PPOConfig(

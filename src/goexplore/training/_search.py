@@ -64,7 +64,7 @@ class SearchTraining(TrainingMethod):
         self.environments, self.env, self.preprocessing = config.environments, env, config.preprocessing
         self.target = demonstrations[0].target
         self._recordings_file = recordings
-        self._goal = min(each.score for each in demonstrations)
+        self._demonstrated = min(each.score for each in demonstrations)
         self._buffer = RecordingBuffer(env, config.preprocessing)
         self.action_count, self.frame_skip = self._buffer.action_count, self._buffer.frame_skip
         self.status = TrainingStatus()
@@ -151,7 +151,8 @@ class SearchTraining(TrainingMethod):
             self._buffer,
             config.starts,
             own,
-            goal=self._goal,
+            goal=self._goal(),
+            patience=bank.patience,
             repeat_action_probability=config.repeat_action_probability,
             no_ops=config.no_ops,
         )
@@ -173,6 +174,11 @@ class SearchTraining(TrainingMethod):
         )
         collector.sees_once = config.freeze_convolutions and self._buffer.is_image
         return collector
+
+    def _goal(self) -> float:
+        """Return the score with which the demonstrations' end is reached, at least."""
+        reached = [each.score for each in self._buffer.recordings if each.ending == "goal"]
+        return min(reached, default=self._demonstrated)
 
     def update(self) -> Losses | None:
         """Let the expert play, or clone it, or improve the clone with PPO."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goexplore.errors import ConfigError, require_at_least, require_between
+from goexplore.errors import ConfigError, require_at_least, require_between, require_positive
 from goexplore.random import SplitMix64
 from goexplore.training._curriculum import Result, Start
 from goexplore.training._recording_buffer import RecordingBuffer, gains_ahead
@@ -26,8 +26,9 @@ class StateBankConfig:
     where a life begins, a policy must know how to go on."""
     own_share: float = 0.25
     """Share of the other rollouts that begin at a state that the policy itself has reached."""
-    patience: int = 300
-    """Training frames without a gain after which a rollout ends."""
+    patience: float = 2.0
+    """A rollout ends after so many times the longest stretch between two gains of the recordings, if there
+    was no gain in it."""
     bin_length: int = 25
     """Training frames before a gain that are taken together, to see how often rollouts from there succeed."""
     every: int = 4
@@ -40,8 +41,9 @@ class StateBankConfig:
     def __post_init__(self) -> None:
         for name in ("real_start_share", "after_death", "own_share", "learning_rate"):
             require_between(name, getattr(self, name), 0, 1)
-        for name in ("patience", "bin_length", "every"):
+        for name in ("bin_length", "every"):
             require_at_least(name, getattr(self, name), 1)
+        require_positive("patience", self.patience)
         require_between("floor", self.floor, 1e-6, 1)
 
 
@@ -62,8 +64,13 @@ class StateBank:
         self._bin_of: dict[Start, Bin] = {}
         self.rates: dict[Bin, float] = {}
         """Success rates: how often the next gain was reached."""
-        self._count = 0
+        self._count, self._longest = 0, 1
         self.extend(buffer)
+
+    @property
+    def patience(self) -> int:
+        """Training frames without a gain after which a rollout ends."""
+        return max(1, round(self._config.patience * self._longest))
 
     def extend(self, buffer: RecordingBuffer) -> None:
         """Take up the recordings that are new."""
@@ -71,6 +78,7 @@ class StateBank:
         for number in range(self._count, len(buffer.recordings)):
             scores, until = buffer.scores[number], buffer.recordings[number].taught_until
             ahead = gains_ahead(scores)
+            self._longest = max(self._longest, int(ahead.max()))
             for point in range(1 + number % config.every, until, config.every):
                 if ahead[point] >= 0:
                     where = Bin(float(scores[point]), int(ahead[point] - 1) // config.bin_length)

@@ -152,7 +152,7 @@ class SerialVectorEnvironment:
         return batch
 
     def _play(self, actions: list[int]) -> Iterable[Transition]:
-        return map(Rollout.step, self._rollouts, actions)
+        return (rollout.step(action) for rollout, action in zip(self._rollouts, actions, strict=True))
 
     def close(self) -> None:
         """Nothing is open."""
@@ -173,7 +173,9 @@ class NativeVectorEnvironment(SerialVectorEnvironment):
         self._threads = [ThreadPoolExecutor(1, thread_name_prefix="environments") for _ in self._others]
 
     def _play(self, actions: list[int]) -> Iterable[Transition]:
-        bursts = [bytes(burst) for burst in map(Rollout.draw, self._rollouts, actions)]
+        bursts = [
+            bytes(rollout.draw(action)) for rollout, action in zip(self._rollouts, actions, strict=True)
+        ]
         elsewhere = [
             thread.submit(NativeAtariEnv.play_each, self._envs[part], bursts[part])
             for thread, part in zip(self._threads, self._others, strict=True)
@@ -181,7 +183,7 @@ class NativeVectorEnvironment(SerialVectorEnvironment):
         steps = NativeAtariEnv.play_each(self._envs[self._mine], bursts[self._mine])
         for part in elsewhere:
             steps += part.result()
-        return map(Rollout.finish_step, self._rollouts, steps)
+        return (rollout.finish_step(step) for rollout, step in zip(self._rollouts, steps, strict=True))
 
     def close(self) -> None:
         """Stop the threads."""
