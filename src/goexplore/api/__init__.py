@@ -1,6 +1,7 @@
 """The public functions: explore, open_run, robustify and evaluate, and the objects that they return."""
 
 from goexplore.api._cores import usable_cores
+from goexplore.api._experts import expert_settings, play_expert, rank_by_robustness
 from goexplore.api._explore import explore
 from goexplore.api._open import open_run
 from goexplore.api._policies import (
@@ -32,11 +33,14 @@ __all__ = [
     "demonstration_file",
     "evaluate",
     "evaluation_name",
+    "expert_settings",
     "explore",
     "find_policy",
     "make_player",
     "open_run",
     "play",
+    "play_expert",
+    "rank_by_robustness",
     "read_run",
     "require_score",
     "require_torch",

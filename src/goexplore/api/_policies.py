@@ -266,12 +266,17 @@ def choose_policy(
     from goexplore.training import load_policy
 
     training = run.directory
-    policies = [
-        PolicyCandidate(
-            file=file, starting_point=min(load_policy(file, run.problem)[1].training["starting_points"])
+    policies = []
+    for file in training.all_policies():
+        trained = load_policy(file, run.problem)[1].training
+        policies.append(
+            PolicyCandidate(
+                file=file,
+                # A training by search has none: it begins at the real start.
+                starting_point=min(trained["starting_points"], default=0),
+                real_start_success=trained.get("real_start_success"),
+            )
         )
-        for file in training.all_policies()
-    ]
     drawn = candidates(policies, count, config.seed)
     apart = replace(config, seed=config.seed + _TEST_SEEDS)
     choice = choose(drawn, lambda file: test(file, apart, True), lambda file: test(file, config, False))

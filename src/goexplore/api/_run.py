@@ -275,8 +275,12 @@ def take_demonstrations(
     *,
     out: Path | str | None,
     progress: Callable[[str], None] = lambda line: None,
+    order: Callable[[Sequence[Demonstration]], list[Demonstration]] | None = None,
 ) -> list[Demonstration]:
-    """Return demonstrations of runs; write them to a folder that has none yet, if it is given."""
+    """Return demonstrations of runs; write them to a folder that has none yet, if it is given.
+
+    `order` may put them into another order than that of their scores, and leave some out.
+    """
     folder = None if out is None else Path(out)
     if folder is not None:
         with output_errors(folder):
@@ -286,6 +290,8 @@ def take_demonstrations(
                     f"expected a folder without demonstrations, got {folder}: choose another `out`"
                 )
     found = extract(runs, rules, progress)
+    if order is not None:
+        found = order(found)
     if folder is not None:
         for number, each in enumerate(found):
             file = demonstration_file(folder, each, number)

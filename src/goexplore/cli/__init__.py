@@ -15,6 +15,7 @@ _VERBS = {
     "cells": "list a run's cells",
     "verify": "replay trajectories or demonstrations from the initial state and compare",
     "demos": "take demonstrations out of runs",
+    "play-expert": "let the planner that teaches policies play the stochastic game",
     "robustify": "train a policy from demonstrations for the stochastic game (Phase 2)",
     "evaluate": "play the stochastic game with a policy and report its scores",
     "video": "render a trajectory, a demonstration or a policy at play",

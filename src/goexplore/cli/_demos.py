@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tyro
 
-from goexplore.api import demonstration_file, take_demonstrations
+from goexplore.api import demonstration_file, rank_by_robustness, take_demonstrations, usable_cores
 from goexplore.cli._arguments import parse, parse_problem
 from goexplore.cli._progress import log, thousands
 from goexplore.cli._sources import open_saved_run, require_runs
-from goexplore.demos import Rules
+from goexplore.demos import Demonstration, Rules
 from goexplore.demos._minari import check_name, write_dataset
 from goexplore.envs import NOWHERE
+from goexplore.errors import require_at_least, require_between
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +27,14 @@ class _Arguments:
     out: Path
     """Folder for the files."""
     rules: tyro.conf.OmitArgPrefixes[Rules] = field(default_factory=Rules)
+    rank_robust: int | None = None
+    """Let the expert play this many episodes of the stochastic game with each demonstration, and write the
+    most robust ones first: see `goexplore play-expert`."""
+    least_robust: float = 0.0
+    """With --rank-robust: leave out demonstrations of which the expert goes, on average, less than this share
+    of the way; 0.5 is half of it."""
+    workers: int = field(default_factory=usable_cores)
+    """With --rank-robust: number of processes that play. Changes only speed."""
     minari: str | None = None
     """Write a Minari dataset with this name too, such as montezuma/demos-v0."""
     problem: str | None = None
@@ -39,7 +49,23 @@ def run_demos(arguments: list[str]) -> int:
         check_name(chosen.minari)
     problem = parse_problem(chosen.problem)
     runs = [open_saved_run(path, problem) for path in chosen.runs]
-    demonstrations = take_demonstrations(runs, chosen.rules, out=chosen.out, progress=log)
+    rank = None
+    if chosen.rank_robust is not None:
+        require_at_least("rank_robust", chosen.rank_robust, 1)
+        require_between("least_robust", chosen.least_robust, 0, 1)
+
+        def rank(found: Sequence[Demonstration]) -> list[Demonstration]:
+            assert chosen.rank_robust is not None
+            return rank_by_robustness(
+                found,
+                episodes=chosen.rank_robust,
+                least=chosen.least_robust,
+                workers=chosen.workers,
+                problem=problem,
+                progress=log,
+            )
+
+    demonstrations = take_demonstrations(runs, chosen.rules, out=chosen.out, progress=log, order=rank)
     for number, each in enumerate(demonstrations):
         where = (
             "" if each.location == NOWHERE else f", level {each.location.level}, room {each.location.room}"

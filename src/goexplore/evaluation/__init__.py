@@ -2,7 +2,7 @@
 
 from goexplore.evaluation._baselines import BY_REPLAY, MEANING, OURS, by_replay, up_to, variants
 from goexplore.evaluation._choice import PolicyCandidate, PolicyChoice, candidates, choose
-from goexplore.evaluation._episodes import Episode, EpisodeInPlay, EvaluationConfig, play_episodes
+from goexplore.evaluation._episodes import Death, Episode, EpisodeInPlay, EvaluationConfig, play_episodes
 from goexplore.evaluation._players import OpenLoopPlayer, Player, PolicyPlayer, RandomPlayer
 from goexplore.evaluation._protocol import (
     Evaluation,
@@ -12,7 +12,7 @@ from goexplore.evaluation._protocol import (
     evaluate,
     whole_repetitions,
 )
-from goexplore.evaluation._records import read_episodes, write_episodes
+from goexplore.evaluation._records import default_folder, read_episodes, write_episodes
 from goexplore.evaluation._statistics import Estimate, caution, mean_with_interval, share_with_interval
 from goexplore.evaluation._table import check_table, protocol_note, write_table
 
@@ -20,6 +20,7 @@ __all__ = [
     "BY_REPLAY",
     "MEANING",
     "OURS",
+    "Death",
     "Episode",
     "EpisodeInPlay",
     "Estimate",
@@ -37,6 +38,7 @@ __all__ = [
     "caution",
     "check_table",
     "choose",
+    "default_folder",
     "describe",
     "digest",
     "evaluate",

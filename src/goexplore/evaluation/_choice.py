@@ -21,6 +21,8 @@ class PolicyCandidate:
     file: Path
     starting_point: int
     """The lowest maximum starting point of all demonstrations at that time."""
+    real_start_success: float | None = None
+    """Success rate of the training's last rollouts from the real start at that time, if there were any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +39,20 @@ class PolicyChoice:
 
 
 def candidates(policies: Sequence[PolicyCandidate], count: int, seed: int) -> list[PolicyCandidate]:
-    """Draw so many of those whose starting point is the lowest or near it."""
+    """Return this many policies that are worth a test; `policies` begins with the oldest.
+
+    Where it is known how often policies succeeded from the real start, these are the most successful ones,
+    of equal ones the later. Else they are drawn from those whose starting point is the lowest or near it.
+    """
     if not policies:
         raise EvaluationError("expected policies to choose from, got none: train for longer")
+    known = [
+        (each.real_start_success, at)
+        for at, each in enumerate(policies)
+        if each.real_start_success is not None
+    ]
+    if known:
+        return [policies[at] for at in sorted(at for _, at in sorted(known, reverse=True)[:count])]
     lowest = min(each.starting_point for each in policies)
     near = [each for each in policies if each.starting_point <= lowest + _NEAR]
     random = SplitMix64(stream_state(seed, len(near)))

@@ -8,6 +8,7 @@ from math import isfinite
 
 import numpy as np
 
+from goexplore.envs import Location
 from goexplore.errors import ConfigError, EngineError, PolicyError, require_at_least, require_between
 from goexplore.evaluation._players import Player
 from goexplore.play import MAX_NO_OPS, REPEAT_ACTION_PROBABILITY, Observation, Preprocessor, StochasticGame
@@ -54,6 +55,25 @@ class EvaluationConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Death:
+    """Where and when a life was lost."""
+
+    level: int
+    """-1 where there are none."""
+    room: int
+    """-1 where there are none."""
+    score: float
+    """The episode's score when the life was lost."""
+    game_frame: int
+    """Game frames of the episode until the life was lost, no-ops included."""
+
+    @property
+    def location(self) -> Location:
+        """Level and room."""
+        return Location(self.level, self.room)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Episode:
     """How one episode went."""
 
@@ -71,7 +91,9 @@ class Episode:
     rooms: int
     """How many were entered."""
     truncated: bool
-    """Whether it was truncated by the cap: the game would have gone on."""
+    """Whether it was stuck at its end: truncated by the cap, where the game would have gone on."""
+    deaths: tuple[Death, ...] = ()
+    """Every life that was lost, in order."""
 
 
 class EpisodeInPlay:
@@ -96,15 +118,15 @@ class EpisodeInPlay:
                 f"for {player.actions}: it was made for another game"
             )
         self.random = SplitMix64(stream_state(config.seed, repetition, no_ops))
-        self._game_frames = self.game.reset(no_ops)
+        self.game_frames = self.game.reset(no_ops)
         self._preprocessor = (
             None if player.preprocessing is None else Preprocessor(self.game.env, player.preprocessing)
         )
         if self._preprocessor is not None:
             self._preprocessor.reset()
         self.score = 0.0
-        self._first_life_score: float | None = None
-        self._lives_lost, self._truncated = 0, False
+        self._deaths: list[Death] = []
+        self._truncated = False
         self._place = self.game.env.location()
         self._places = {self._place}
         self._longest = player.longest
@@ -115,13 +137,13 @@ class EpisodeInPlay:
         reward, terminated, truncated, lost = self.game.step(action, self.random)
         self.score += reward
         self.training_frames += 1
-        self._game_frames += self.game.frame_skip
-        self._place = self.game.env.location_after(self._place)
+        self.game_frames += self.game.frame_skip
+        before, self._place = self._place, self.game.env.location_after(self._place)
         self._places.add(self._place)
-        if lost:
-            self._lives_lost += 1
-            if self._first_life_score is None:
-                self._first_life_score = self.score
+        if lost:  # the next life may begin elsewhere: where this one was is known from before
+            self._deaths.append(
+                Death(level=before.level, room=before.room, score=self.score, game_frame=self.game_frames)
+            )
         if self._preprocessor is not None:
             self._preprocessor.observe()
         config = self._config
@@ -129,7 +151,7 @@ class EpisodeInPlay:
             terminated or truncated or (config.until_score is not None and self.score >= config.until_score)
         )
         cap = config.max_game_frames
-        self._truncated = not done and cap is not None and self._game_frames >= cap
+        self._truncated = not done and cap is not None and self.game_frames >= cap
         idle = self._longest is not None and self.training_frames >= self._longest
         return not (done or self._truncated or idle)
 
@@ -137,20 +159,25 @@ class EpisodeInPlay:
         """Return what the player observes; nothing if it needs nothing."""
         return np.empty(0, np.uint8) if self._preprocessor is None else self._preprocessor.observation
 
+    @property
+    def deaths(self) -> Sequence[Death]:
+        """The lives that were lost so far."""
+        return self._deaths
+
     def record(self) -> Episode:
-        """Return how it went."""
-        first = self._first_life_score
+        """Return how it went until now."""
         return Episode(
             seed=self._config.seed,
             no_ops=self._no_ops,
             repetition=self._repetition,
             score=self.score,
-            first_life_score=self.score if first is None else first,
-            game_frames=self._game_frames,
-            lives_lost=self._lives_lost,
+            first_life_score=self._deaths[0].score if self._deaths else self.score,
+            game_frames=self.game_frames,
+            lives_lost=len(self._deaths),
             level=max(location.level for location in self._places),
             rooms=len({location for location in self._places if location.room >= 0}),
             truncated=self._truncated,
+            deaths=tuple(self._deaths),
         )
 
 

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from goexplore.engines import EngineWish
+from goexplore.envs import Location
 from goexplore.errors import EvaluationError, WorkerError
 from goexplore.evaluation._episodes import NO_OP_COUNTS, PARTS, Episode, EvaluationConfig, play_episodes
 from goexplore.evaluation._players import Player
@@ -56,11 +57,25 @@ class Evaluation:
         """Return the share of episodes that have a score."""
         return share_with_interval(sum(each.score >= score for each in self.episodes), len(self.episodes))
 
-    def reached_in_first_life(self, score: float) -> Estimate:
-        """Return the share of episodes that have a score before a life is lost."""
+    def first_lives_reached(self, score: float) -> Estimate:
+        """Return the share of first lives that have a score: of episodes, before a life is lost."""
         return share_with_interval(
             sum(each.first_life_score >= score for each in self.episodes), len(self.episodes)
         )
+
+    @property
+    def highest_level(self) -> int:
+        """The highest level of all episodes, counted from 0; -1 where there are none."""
+        return max(each.level for each in self.episodes)
+
+    def reached_level(self, level: int) -> Estimate:
+        """Return the share of episodes that came to a level; the first one is 0."""
+        return share_with_interval(sum(each.level >= level for each in self.episodes), len(self.episodes))
+
+    def deaths_by_room(self) -> dict[Location, int]:
+        """Return how many lives ended in each room, the most first; nothing where there are no rooms."""
+        counts = Counter(death.location for each in self.episodes for death in each.deaths if death.room >= 0)
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def evaluate(

@@ -12,13 +12,21 @@ import pyarrow
 import pyarrow.parquet
 
 from goexplore.errors import EvaluationError
-from goexplore.evaluation._episodes import Episode
-from goexplore.files import written_whole
+from goexplore.evaluation._episodes import Death, Episode
+from goexplore.files import is_folder, written_whole
 
 _SETTINGS = b"goexplore"
 _VERSION = b"version"
-_FORMAT = b"2"
+_FORMAT = b"3"
 """Raised when older versions of goexplore could not read the file."""
+_DEATH = pyarrow.struct(
+    [
+        ("level", pyarrow.int32()),
+        ("room", pyarrow.int32()),
+        ("score", pyarrow.float64()),
+        ("game_frame", pyarrow.int64()),
+    ]
+)
 _SCHEMA = pyarrow.schema(
     [
         ("seed", pyarrow.uint64()),
@@ -31,8 +39,17 @@ _SCHEMA = pyarrow.schema(
         ("level", pyarrow.int32()),
         ("rooms", pyarrow.int32()),
         ("truncated", pyarrow.bool_()),
+        ("deaths", pyarrow.list_(_DEATH)),
     ]
 )
+
+
+def default_folder(source: str | Path) -> Path:
+    """Return where the episodes of a source are kept unless the user says otherwise.
+
+    For a training that is a folder of its run directory, else one of the current directory.
+    """
+    return Path(source) / "evaluations" if is_folder(source) else Path("evaluations")
 
 
 def write_episodes(file: Path, episodes: Sequence[Episode], settings: dict[str, Any]) -> None:
@@ -51,8 +68,12 @@ def read_episodes(file: Path) -> tuple[list[Episode], dict[str, Any]]:
         if metadata[_VERSION] != _FORMAT:
             raise ValueError(f"format version {metadata[_VERSION].decode()} instead of {_FORMAT.decode()}")
         settings = json.loads(metadata[_SETTINGS])
-        return [Episode(**row) for row in table.to_pylist()], settings
+        return [_episode(row) for row in table.to_pylist()], settings
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EvaluationError(
             f"expected the episodes of an evaluation in {file}, got {error!r}: delete it and evaluate again"
         ) from error
+
+
+def _episode(row: dict[str, Any]) -> Episode:
+    return Episode(**{**row, "deaths": tuple(Death(**each) for each in row["deaths"])})

@@ -14,6 +14,7 @@ from goexplore.planning._simulator import (
     Simulator,
     make_simulator,
 )
+from goexplore.planning._trials import ExpertSettings, Trial, Trials, play_trials
 
 __all__ = [
     "FOLLOW",
@@ -21,6 +22,7 @@ __all__ = [
     "Expert",
     "ExpertConfig",
     "ExpertPlayer",
+    "ExpertSettings",
     "GuidedGame",
     "Judgement",
     "NativeSimulator",
@@ -33,9 +35,12 @@ __all__ = [
     "Situation",
     "Tracker",
     "Trajectory",
+    "Trial",
+    "Trials",
     "append_recording",
     "drop_torn_line",
     "make_reference",
     "make_simulator",
+    "play_trials",
     "read_recordings",
 ]

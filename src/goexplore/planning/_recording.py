@@ -15,8 +15,8 @@ from goexplore.archive import Actions, action_bytes, pack_actions, unpack_action
 from goexplore.errors import CheckpointError
 from goexplore.files import json_sha256
 
-Ending: TypeAlias = Literal["goal", "death", "game over", "out of time", "cut"]
-"""As far as the demonstrations; a lost life; the end of the episode; too long; where enough was recorded."""
+Ending: TypeAlias = Literal["goal", "death", "game over", "stuck"]
+"""As far as the demonstrations; a lost life; the end of the episode; no progress any more."""
 
 _MOST_ACTIONS = 10_000_000
 """No file makes us unpack more."""

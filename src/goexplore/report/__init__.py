@@ -4,6 +4,7 @@ from goexplore.report._comparison import comparison_note, comparison_table, writ
 from goexplore.report._map import LevelMap, draw_levels, draw_poster, has_map
 from goexplore.report._page import write_report
 from goexplore.report._preview import preview_cells, write_preview
+from goexplore.report._recorded import recorded_moments
 from goexplore.report._training import draw_training
 from goexplore.report._video import Film, Moment, check_video, play_episode, play_moments, show, write_video
 from goexplore.report._view import COLOURINGS, MEANING, ArchiveView, Colouring
@@ -26,6 +27,7 @@ __all__ = [
     "play_episode",
     "play_moments",
     "preview_cells",
+    "recorded_moments",
     "show",
     "write_comparison",
     "write_preview",

@@ -7,7 +7,7 @@ its episodes, which are those of the stochastic game.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -39,8 +39,8 @@ from goexplore.training._recording_buffer import RecordingBuffer
 from goexplore.training._state_bank import StateBank
 from goexplore.training._vector_env import RolloutFactory, start_environments
 
-_EXPERT_SECONDS = 20.0
-"""For so long the expert plays, or for one episode, before everything is saved and shown."""
+_EXPERT_SECONDS = 5.0
+"""For so long the expert plays before what is finished is saved and shown."""
 _CLONING_STEPS = 100
 """Gradient steps of cloning between two looks at the limits."""
 
@@ -83,6 +83,9 @@ class SearchTraining(TrainingMethod):
             deficit=config.allowed_deficit,
         )
         self._expert: ExpertPlayer | None = None
+        self._seeds: list[int] = []
+        """Of the episodes that this process has to play."""
+        self._episode: Iterator[Recording | None] | None = None
         self._cloner: Cloner | None = None
         self._agreement: float | None = None
         self._bank: StateBank | None = None
@@ -118,7 +121,12 @@ class SearchTraining(TrainingMethod):
         """Make ready what the next piece of work needs."""
         status, config = self.status, self.config
         if len(self._buffer.recordings) < config.episodes:
-            self._expert = self._expert or self._make_expert()
+            if self._expert is None:
+                self._expert = self._make_expert()
+                done = {each.seed for each in self._buffer.recordings}
+                seeds = [stream_state(config.seed, number) for number in range(config.episodes)]
+                missing = [seed for seed in seeds if seed not in done]
+                self._seeds = missing[self.group.number :: self.group.size]
             return
         self._expert = None
         self._buffer.sort()  # which process was the fastest must not matter
@@ -192,16 +200,19 @@ class SearchTraining(TrainingMethod):
         return None
 
     def _play_expert(self, expert: ExpertPlayer) -> None:
-        """Play this process's next episodes; what all played goes to the file, and to all of them."""
-        done = {each.seed for each in self._buffer.recordings}
-        seeds = [stream_state(self.seed, number) for number in range(self.config.episodes)]
-        mine: list[Recording] = []
+        """Go on with this process's episodes for a while; what all finished goes to the file, and to all."""
         began = monotonic()
-        for seed in [seed for seed in seeds if seed not in done][self.group.number :: self.group.size]:
-            mine.append(expert.play(seed))
-            if monotonic() - began > _EXPERT_SECONDS:
-                break
-        for each in [each for part in self.group.gather(mine) for each in part]:
+        finished: list[Recording] = []
+        while monotonic() - began < _EXPERT_SECONDS:
+            if self._episode is None:
+                if not self._seeds:
+                    break
+                self._episode = expert.episode(self._seeds.pop(0))
+            recording = next(self._episode)
+            if recording is not None:
+                finished.append(recording)
+                self._episode = None
+        for each in [each for part in self.group.gather(finished) for each in part]:
             if self.group.writes:
                 append_recording(self._recordings_file, each, self.action_count)
             self._buffer.add(each)
