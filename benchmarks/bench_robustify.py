@@ -25,22 +25,23 @@ from goexplore.demos import Demonstration, find_demonstrations, sample_names
 from goexplore.engines import Engine
 from goexplore.random import SplitMix64
 from goexplore.training import (
+    BackwardConfig,
     Curriculum,
     DemonstrationBuffer,
     DemonstrationEnv,
     NetworkConfig,
     Policy,
-    RobustifyConfig,
     Start,
     training_preset,
 )
+from goexplore.training._backward import BackwardTraining
 from goexplore.training._group import ProcessGroup
-from goexplore.training._training import Training
 from goexplore.training._vector_env import (
     NativeVectorEnvironment,
     ProcessVectorEnvironment,
     SerialVectorEnvironment,
     VectorEnvironment,
+    from_demonstrations,
 )
 
 ENVIRONMENTS = 32
@@ -67,13 +68,15 @@ class SameFeatures(BaseFeaturesExtractor):
         return seen
 
 
-def make_ours(buffer: DemonstrationBuffer, config: RobustifyConfig) -> tuple[Callable[[], None], Training]:
-    training = Training(buffer, config, ProcessGroup())
+def make_ours(
+    buffer: DemonstrationBuffer, config: BackwardConfig
+) -> tuple[Callable[[], None], BackwardTraining]:
+    training = BackwardTraining(buffer, config, ProcessGroup())
     training.start()
     return training.update, training  # type: ignore[return-value]
 
 
-def make_peer(buffer: DemonstrationBuffer, config: RobustifyConfig) -> Callable[[], None]:
+def make_peer(buffer: DemonstrationBuffer, config: BackwardConfig) -> Callable[[], None]:
     curriculum = Curriculum(buffer.lengths, config.curriculum)
     make = partial(DemonstrationEnv, buffer, curriculum, config.rollout)
     envs = DummyVecEnv([partial(make, seed=seed) for seed in range(config.environments)])
@@ -106,7 +109,7 @@ def make_peer(buffer: DemonstrationBuffer, config: RobustifyConfig) -> Callable[
 
 
 def measure_environments(
-    demonstrations: Sequence[Demonstration], config: RobustifyConfig, rounds: int
+    demonstrations: Sequence[Demonstration], config: BackwardConfig, rounds: int
 ) -> None:
     """Print how fast environments play, in turns, without a learner."""
     cores, streams = min(usable_cores(), config.environments), range(config.environments)
@@ -116,16 +119,15 @@ def measure_environments(
         )
         for engine in ENGINES
     )
+    native_rollouts, ale_rollouts = (from_demonstrations(each, config.rollout) for each in (native, ale))
     random = SplitMix64(0)
     vectors: dict[str, VectorEnvironment] = {
-        "ale-py, one by one": SerialVectorEnvironment(ale, config.rollout, streams),
-        f"ale-py, {cores} processes": ProcessVectorEnvironment(ale, config.rollout, streams, workers=cores),
-        "native, one by one": SerialVectorEnvironment(native, config.rollout, streams),
-        "native, 1 thread": NativeVectorEnvironment(native, config.rollout, streams, workers=1),
-        f"native, {cores} threads": NativeVectorEnvironment(native, config.rollout, streams, workers=cores),
-        f"native, {cores} processes": ProcessVectorEnvironment(
-            native, config.rollout, streams, workers=cores
-        ),
+        "ale-py, one by one": SerialVectorEnvironment(ale_rollouts, streams),
+        f"ale-py, {cores} processes": ProcessVectorEnvironment(ale_rollouts, streams, workers=cores),
+        "native, one by one": SerialVectorEnvironment(native_rollouts, streams),
+        "native, 1 thread": NativeVectorEnvironment(native_rollouts, streams, workers=1),
+        f"native, {cores} threads": NativeVectorEnvironment(native_rollouts, streams, workers=cores),
+        f"native, {cores} processes": ProcessVectorEnvironment(native_rollouts, streams, workers=cores),
     }
     seconds = dict.fromkeys(vectors, 0.0)
     starts = [Start(0, 0) for _ in streams]
@@ -157,7 +159,9 @@ def main() -> None:
     demonstrations = [
         each for name in sample_names() if "first-key" in name for each in find_demonstrations(name)
     ]
-    small = dataclasses.replace(training_preset("small"), environments=ENVIRONMENTS)
+    preset = training_preset("small", "backward")
+    assert isinstance(preset, BackwardConfig)
+    small = dataclasses.replace(preset, environments=ENVIRONMENTS)
     recurrent = dataclasses.replace(small, network=dataclasses.replace(small.network, kind="recurrent"))
     bare = dataclasses.replace(recurrent, ppo=dataclasses.replace(recurrent.ppo, imitation=0.0))
     binding = demonstrations[0].env.with_engine("auto")
@@ -172,7 +176,7 @@ def main() -> None:
         f"{chosen.rounds} rounds"
     )
     contenders: dict[str, Callable[[], None]] = {}
-    trainings: dict[str, Training] = {}
+    trainings: dict[str, BackwardTraining] = {}
     for name, config in (("recurrent", bare), ("recurrent, imitating", recurrent), ("feed-forward", small)):
         contenders[f"goexplore, {name}"], trainings[f"goexplore, {name}"] = make_ours(buffer, config)
     contenders["sb3-contrib RecurrentPPO"] = make_peer(buffer, bare)

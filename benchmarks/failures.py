@@ -1,4 +1,4 @@
-"""Show how rollouts of a training's newest policy end, and in which rooms: what holds the training up.
+"""Show how rollouts of the Backward Algorithm's newest policy end, and in which rooms: what holds it up.
 
 For each demonstration, rollouts begin in the window before the maximum starting point.
 """
@@ -16,7 +16,14 @@ from PIL import Image
 
 from goexplore.evaluation import PolicyPlayer
 from goexplore.random import SplitMix64
-from goexplore.training import DemonstrationBuffer, Rollout, RolloutConfig, Start, TrainingDirectory
+from goexplore.training import (
+    BackwardConfig,
+    DemonstrationBuffer,
+    DemonstrationRollout,
+    RolloutConfig,
+    Start,
+    TrainingDirectory,
+)
 
 Picture = NDArray[np.uint8]
 BEFORE_DEATH = (9, 5, 1)
@@ -37,7 +44,7 @@ def play(
 ) -> list[Played]:
     """Play rollouts to their ends."""
     streams = [SplitMix64(number) for number in range(len(starts))]
-    rollouts = [Rollout(buffer, config, stream) for stream in streams]
+    rollouts = [DemonstrationRollout(buffer, config, stream) for stream in streams]
     screens: list[deque[Picture]] = [deque(maxlen=max(BEFORE_DEATH) + 1) for _ in starts]
     for rollout, start in zip(rollouts, starts, strict=True):
         rollout.begin(start)
@@ -74,6 +81,8 @@ def main() -> None:
     chosen = parser.parse_args()
     directory = TrainingDirectory.open(chosen.run)
     config, demonstrations = directory.config(), directory.read_demonstrations()
+    if not isinstance(config, BackwardConfig):
+        parser.error(f"expected a training by the method backward, got one by {config.method}: name another")
     player = PolicyPlayer(directory.last_policy())
     env = demonstrations[0].env.with_engine("auto").env
     buffer = DemonstrationBuffer(demonstrations, config.preprocessing, env)

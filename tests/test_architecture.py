@@ -36,6 +36,7 @@ ORDER = [
     "replay",
     "play",
     "demos",
+    "planning",
     "training",
     "evaluation",
     "report",

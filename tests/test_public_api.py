@@ -52,6 +52,7 @@ PACKAGES = [
     "evaluation",
     "exploration",
     "games",
+    "planning",
     "play",
     "problems",
     "replay",

@@ -17,7 +17,7 @@ from goexplore.report._paper import paper_policies
 from goexplore.training import TrainingDirectory, TrainingLimits, run_training, training_preset
 from tests.training.mazes import demonstrate
 
-SMALL = dataclasses.replace(training_preset("tiny"), environments=8)
+SMALL = dataclasses.replace(training_preset("tiny", "backward"), environments=8)
 FRAMES = SMALL.environments * SMALL.ppo.steps
 SHORT = ["--repetitions", "1", "--max-game-frames", "40", "--workers", "1"]
 

@@ -14,7 +14,7 @@ from goexplore.training import TrainingLimits, run_training, training_preset
 from tests.training.combination import Combination, by_digits
 
 EPISODES = EvaluationConfig(repetitions=7, until_score=200.0)  # 217 episodes
-TINY = training_preset("tiny")
+TINY = training_preset("tiny", "backward")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from goexplore.errors import ConfigError, EngineError
 from goexplore.games.two_mazes import TwoMazesConfig
 from goexplore.play import PreprocessingConfig, StochasticGame
 from goexplore.random import SplitMix64
-from goexplore.training import DemonstrationBuffer, Rollout, RolloutConfig, Start
+from goexplore.training import DemonstrationBuffer, DemonstrationRollout, RolloutConfig, Start
 from goexplore.training._rollout import Transition
 from tests.fields import Corridor, Field, Lock
 from tests.training.mazes import ACTIONS, buffer, demonstrate, first_key, key_after_a_fall, native
@@ -21,7 +21,7 @@ PATIENT = dataclasses.replace(STILL, allowed_lag=10_000)
 
 
 def rollout(config=STILL, demonstrated=None):
-    return Rollout(demonstrated or buffer(), config, SplitMix64(7))
+    return DemonstrationRollout(demonstrated or buffer(), config, SplitMix64(7))
 
 
 def buffered_key(**settings):

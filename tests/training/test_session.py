@@ -20,19 +20,21 @@ from goexplore.problems import Problem
 from goexplore.runs import TrainingMetrics
 from goexplore.training import (
     PRESETS,
-    Curriculum,
-    RobustifyConfig,
+    BackwardConfig,
+    DemonstrationBuffer,
     TrainingDirectory,
     TrainingLimits,
     load_policy,
     run_training,
     training_preset,
 )
+from goexplore.training._backward import BackwardTraining
 from goexplore.training._directory import TrainingStatus
+from goexplore.training._group import ProcessGroup
 from tests.training.combination import Combination, by_digits
 from tests.training.mazes import ACTIONS, demonstrate, key_after_a_fall
 
-SMALL = dataclasses.replace(training_preset("tiny"), environments=8)
+SMALL = dataclasses.replace(training_preset("tiny", "backward"), environments=8)
 FRAMES = SMALL.environments * SMALL.ppo.steps
 
 
@@ -95,12 +97,14 @@ def test_a_resumed_training_learns_as_an_uninterrupted_one_from_the_same_weights
     """The optimiser comes back too: without its moments the next step would be another."""
     train(tmp_path / "run", updates=3)
     run = TrainingDirectory.open(tmp_path / "run")
-    policy, _ = load_policy(run.last_policy())
-    optimizer = torch.optim.Adam(policy.parameters())
-    status, damaged = run.restore_checkpoint(policy, optimizer, Curriculum([len(ACTIONS)], SMALL.curriculum))
-    assert not damaged
-    assert status.updates == 3
-    moments = optimizer.state_dict()["state"]
+    training = BackwardTraining(
+        DemonstrationBuffer([demonstrate()], SMALL.preprocessing), SMALL, ProcessGroup()
+    )
+    assert not equal(training.policy.state_dict(), weights(tmp_path / "run"))
+    assert not run.restore_checkpoint(training)
+    assert training.status.updates == 3
+    assert equal(training.policy.state_dict(), weights(tmp_path / "run"))
+    moments = training.optimizer.state_dict()["state"]
     assert {int(each["step"]) for each in moments.values()} == {3 * 3 * 8}
     assert all(each["exp_avg_sq"].abs().sum() > 0 for each in moments.values())
 
@@ -239,7 +243,7 @@ class TestRefusals:
 
     def test_a_burn_in_without_memory(self):
         with pytest.raises(ConfigError, match="remembers nothing"):
-            RobustifyConfig(rollout=dataclasses.replace(SMALL.rollout, burn_in=5))
+            BackwardConfig(rollout=dataclasses.replace(SMALL.rollout, burn_in=5))
 
     @pytest.mark.parametrize("limits", [{"minutes": 0}, {"training_frames": -1}, {"until_success": 1.5}])
     def test_impossible_limits(self, limits):
@@ -250,14 +254,26 @@ class TestRefusals:
 
 def test_a_preset_that_is_none_is_told():
     with pytest.raises(ConfigError, match=r"`preset` to be one of small, tiny, .*, got 'large'"):
-        training_preset("large")
+        training_preset("large", "backward")
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_settings_come_back_from_a_run_directory_as_they_were(tmp_path, name):
-    TrainingDirectory.create(tmp_path / "run", training_preset(name), [demonstrate()])
+def test_a_preset_of_the_other_method_is_told():
+    with pytest.raises(ConfigError, match=r"got 'paper', or set `method` to backward"):
+        training_preset("paper")
+
+
+def test_a_method_that_is_none_is_told():
+    with pytest.raises(ConfigError, match=r"`method` to be search or backward, got 'forward'"):
+        training_preset("small", "forward")
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [(method, name) for method, presets in PRESETS.items() for name in presets]
+)
+def test_settings_come_back_from_a_run_directory_as_they_were(tmp_path, method, name):
+    TrainingDirectory.create(tmp_path / "run", training_preset(name, method), [demonstrate()])
     run = TrainingDirectory.open(tmp_path / "run")
-    assert run.config() == training_preset(name)
+    assert run.config() == training_preset(name, method)
     assert run.read_demonstrations() == [demonstrate()]
 
 
@@ -311,6 +327,8 @@ class TestCommand:
             str(demo),
             "--run-dir",
             str(run),
+            "--method",
+            "backward",
             "--preset",
             "tiny",
             "--environments",
@@ -416,6 +434,8 @@ class TestCommand:
             (["nowhere.demo.json"], "expected a demonstration's file, a folder of them"),
             ([], "expected at least one demonstration"),
             (["montezuma-first-key-00", "--preset", "large"], "expected --preset to be one of"),
+            (["montezuma-first-key-00", "--preset", "paper"], "or set --method to backward"),
+            (["montezuma-first-key-00", "--method", "forward"], "expected --method to be search or backward"),
             (["montezuma-first-key-00", "--workers", "0"], "--workers to be 1 or more"),
             (["montezuma-first-key-00", "--workers", "7"], "multiple of 7 environments"),
             (["montezuma-first-key-00", "pitfall-three-rooms-right", "--workers", "1"], "one environment"),

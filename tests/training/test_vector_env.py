@@ -17,6 +17,7 @@ from goexplore.training._vector_env import (
     NativeVectorEnvironment,
     ProcessVectorEnvironment,
     SerialVectorEnvironment,
+    from_demonstrations,
     start_environments,
 )
 from tests.fields import Field, Lock
@@ -55,10 +56,16 @@ def history(vector_env, points, actions, steps=150):
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_worker_processes_change_nothing(workers):
     demonstrated = buffer()
-    alone = history(SerialVectorEnvironment(demonstrated, CONFIG, STREAMS), **MAZES)
+    alone = history(SerialVectorEnvironment(from_demonstrations(demonstrated, CONFIG), STREAMS), **MAZES)
     assert any(step[5] for step in alone)
     assert any(step[6] for step in alone)
-    assert history(ProcessVectorEnvironment(demonstrated, CONFIG, STREAMS, workers=workers), **MAZES) == alone
+    assert (
+        history(
+            ProcessVectorEnvironment(from_demonstrations(demonstrated, CONFIG), STREAMS, workers=workers),
+            **MAZES,
+        )
+        == alone
+    )
 
 
 @pytest.mark.parametrize(("env", "actions"), [(Field, bytes([0] * 5)), (Lock, (950, 850, 899, 700))])
@@ -66,14 +73,16 @@ def test_nor_do_they_for_vectors_and_many_actions(env, actions):
     """Vectors are numbers of 32 bits in the memory that processes share."""
     demonstrated = buffer(demonstrate(actions, env))
     settings = {"points": len(actions), "actions": env.action_count}
-    alone = history(SerialVectorEnvironment(demonstrated, CONFIG, STREAMS), **settings)
-    workers = ProcessVectorEnvironment(demonstrated, CONFIG, STREAMS, workers=2)
+    alone = history(SerialVectorEnvironment(from_demonstrations(demonstrated, CONFIG), STREAMS), **settings)
+    workers = ProcessVectorEnvironment(from_demonstrations(demonstrated, CONFIG), STREAMS, workers=2)
     assert workers.observations.dtype == np.float32
     assert history(workers, **settings) == alone
 
 
 def test_a_rollout_that_ends_is_followed_by_the_next():
-    vector_env = SerialVectorEnvironment(buffer(), RolloutConfig(repeat_action_probability=0.0), STREAMS[:1])
+    vector_env = SerialVectorEnvironment(
+        from_demonstrations(buffer(), RolloutConfig(repeat_action_probability=0.0)), STREAMS[:1]
+    )
     vector_env.begin([Start(0, 62)])
     batch = vector_env.step(np.array([ACTIONS[62]]), [Start(0, 30)])
     assert batch.terminated.all()
@@ -82,7 +91,7 @@ def test_a_rollout_that_ends_is_followed_by_the_next():
 
 
 def test_a_worker_that_is_killed_is_told():
-    vector_env = ProcessVectorEnvironment(buffer(), CONFIG, STREAMS, workers=2)
+    vector_env = ProcessVectorEnvironment(from_demonstrations(buffer(), CONFIG), STREAMS, workers=2)
     vector_env.begin([Start(0, 5)] * 5)
     os.kill(vector_env._processes[1].pid, signal.SIGKILL)
     with pytest.raises(WorkerError, match="`resume`"):
@@ -91,7 +100,7 @@ def test_a_worker_that_is_killed_is_told():
 
 
 def test_workers_go_when_the_vector_is_closed():
-    vector_env = ProcessVectorEnvironment(buffer(), CONFIG, STREAMS, workers=2)
+    vector_env = ProcessVectorEnvironment(from_demonstrations(buffer(), CONFIG), STREAMS, workers=2)
     processes = vector_env._processes
     vector_env.close()
     until = time.monotonic() + 10
@@ -113,9 +122,13 @@ def test_threads_change_nothing(workers):
     seen = {
         name: history(vector_env, points=70, actions=18)
         for name, vector_env in {
-            "one by one, ale-py": SerialVectorEnvironment(montezuma("ale"), config, STREAMS),
-            "one by one": SerialVectorEnvironment(montezuma("native"), config, STREAMS),
-            "threads": NativeVectorEnvironment(montezuma("native"), config, STREAMS, workers=workers),
+            "one by one, ale-py": SerialVectorEnvironment(
+                from_demonstrations(montezuma("ale"), config), STREAMS
+            ),
+            "one by one": SerialVectorEnvironment(from_demonstrations(montezuma("native"), config), STREAMS),
+            "threads": NativeVectorEnvironment(
+                from_demonstrations(montezuma("native"), config), STREAMS, workers=workers
+            ),
         }.items()
     }
     assert any(step[5] for step in seen["threads"])
@@ -124,7 +137,9 @@ def test_threads_change_nothing(workers):
 
 
 def test_where_the_engine_cannot_go_on_only_that_rollout_is_truncated(monkeypatch):
-    vector_env = NativeVectorEnvironment(montezuma("native"), RolloutConfig(), STREAMS, workers=2)
+    vector_env = NativeVectorEnvironment(
+        from_demonstrations(montezuma("native"), RolloutConfig()), STREAMS, workers=2
+    )
     vector_env.begin([Start(0, 20)] * 5)
     play_each = NativeAtariEnv.play_each
 
@@ -142,7 +157,9 @@ def test_where_the_engine_cannot_go_on_only_that_rollout_is_truncated(monkeypatc
 
 
 def test_an_error_in_a_thread_is_raised():
-    vector_env = NativeVectorEnvironment(montezuma("native"), RolloutConfig(), STREAMS, workers=5)
+    vector_env = NativeVectorEnvironment(
+        from_demonstrations(montezuma("native"), RolloutConfig()), STREAMS, workers=5
+    )
     vector_env.begin([Start(0, 20)] * 5)
     with pytest.raises(ValueError, match="below 18"):
         vector_env.step(np.array([0, 0, 0, 0, 18]), [Start(0, 20)] * 5)
@@ -160,7 +177,9 @@ def test_an_error_in_a_thread_is_raised():
 )
 def test_workers_are_threads_for_the_native_engine_and_processes_for_others(engine, workers, kind, threads):
     demonstrated = montezuma(engine) if engine == "native" else buffer()
-    vector_env = start_environments(demonstrated, RolloutConfig(), range(24), workers=workers, cores=4)
+    vector_env = start_environments(
+        from_demonstrations(demonstrated, RolloutConfig()), range(24), workers=workers, cores=4
+    )
     assert type(vector_env) is kind
     if threads:
         assert 1 + len(vector_env._threads) == threads
@@ -182,7 +201,7 @@ class Bomb(Field):
 def test_an_environment_that_fails_in_a_worker_is_told_with_its_words():
     demonstrated = buffer(demonstrate(bytes([0] * 5), Bomb))
     config = RolloutConfig(repeat_action_probability=0.0)
-    vector_env = ProcessVectorEnvironment(demonstrated, config, STREAMS, workers=2)
+    vector_env = ProcessVectorEnvironment(from_demonstrations(demonstrated, config), STREAMS, workers=2)
     starts, down = [Start(0, 0)] * 5, np.full(5, 2)
     vector_env.begin(starts)
     vector_env.step(down, starts)
