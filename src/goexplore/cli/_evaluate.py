@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,7 @@ from goexplore.api import (
 )
 from goexplore.cli._arguments import parse, parse_problem
 from goexplore.cli._progress import log, thousands
+from goexplore.demos import find_demonstrations
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, require_at_least
 from goexplore.evaluation import (
@@ -30,13 +32,18 @@ from goexplore.evaluation import (
     PolicyPlayer,
     caution,
     check_table,
+    default_folder,
     mean_with_interval,
     protocol_note,
     write_table,
 )
-from goexplore.files import is_folder
-from goexplore.problems import Problem
+from goexplore.files import is_folder, require_writable
+from goexplore.problems import EnvironmentSpec, Problem
+from goexplore.report import check_death_map, photograph_rooms, require_room_map, write_death_maps
 from goexplore.runs import is_training
+
+_MOST_ROOMS = 12
+"""Of the table that says where lives end: rooms beyond that are summed up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +56,8 @@ class _Arguments:
     sources: tyro.conf.Positional[tuple[str, ...]]
     """Trainings, policies, samples, demonstrations (played open loop), or random:TARGET for random play."""
     config: Annotated[EvaluationConfig, tyro.conf.arg(name="")] = field(default_factory=EvaluationConfig)
+    goal: tyro.conf.UseAppendAction[tuple[float, ...]] = ()
+    """A score: report the share of episodes and of first lives that reach it. May be repeated."""
     choose: int | None = None
     """For a training: test this many of its policies (paper: 10 to 50) and report a re-test of the best."""
     temperature: float = 1.0
@@ -61,6 +70,8 @@ class _Arguments:
     """Folder for the episodes. Default: evaluations, in a training's run directory or the current folder."""
     table: Path | None = None
     """File for a table of all, Markdown (.md) or LaTeX (.tex)."""
+    deaths_map: Annotated[Path | None, tyro.conf.arg(name="map")] = None
+    """File (.png) for a map of the rooms in which lives ended; further levels have their number added."""
     problem: str | None = None
     """The problem's import path, such as my_game:Lock, if it is one that no package registers."""
 
@@ -73,14 +84,59 @@ def run_evaluate(arguments: list[str]) -> int:
     require_at_least("workers", chosen.workers, 1)
     if chosen.table is not None:
         check_table(chosen.table)
+    _check_goals(chosen)
     problem = parse_problem(chosen.problem)
+    mapped = _mapped(chosen, problem)
     found = {source: _evaluate(source, chosen, problem) for source in chosen.sources}
     averaged = _averaged(chosen.sources, problem)
     if chosen.table is not None:
         write_table(chosen.table, found, averaged, temperature=chosen.temperature)
+    if chosen.deaths_map is not None and mapped is not None:
+        (source,) = chosen.sources
+        _write_map(chosen.deaths_map, source, mapped, found[source], problem)
     if averaged:
         _report_mean([found[source] for source in averaged])
     return 0
+
+
+def _check_goals(chosen: _Arguments) -> None:
+    until = chosen.config.until_score
+    for goal in chosen.goal:
+        if not isfinite(goal):
+            raise ConfigError(f"expected `goal` to be a finite number, got {goal}")
+        if until is not None and goal > until:
+            raise ConfigError(
+                f"expected `goal` to be at most {until:g}, where episodes end, got {goal:g}: raise "
+                "`until_score` or omit it"
+            )
+
+
+def _mapped(chosen: _Arguments, problem: Problem | None) -> EnvironmentSpec | None:
+    """Return the game whose map was asked for; refuse what has none before anything is played."""
+    if chosen.deaths_map is None:
+        return None
+    check_death_map(chosen.deaths_map)
+    if len(chosen.sources) > 1:
+        raise ConfigError(
+            f"expected one source for `deaths_map`, got {len(chosen.sources)}: evaluate them one by one"
+        )
+    make, _ = make_player(chosen.sources[0], temperature=1.0, problem=problem, folder=None)
+    env = make().env
+    require_room_map(env)
+    require_writable(chosen.deaths_map)
+    return env
+
+
+def _write_map(
+    file: Path, source: str, env: EnvironmentSpec, evaluation: Evaluation, problem: Problem | None
+) -> None:
+    demos = Path(source) / "demos"
+    pictures = (
+        photograph_rooms(find_demonstrations(str(demos), problem, verify=False)) if is_folder(demos) else {}
+    )
+    written = write_death_maps(file, env, evaluation.deaths_by_room(), title=source, pictures=pictures)
+    for name, level in written.items():
+        print(f"{name}: {level.title}")
 
 
 def _averaged(sources: Sequence[str], problem: Problem | None) -> list[str]:
@@ -115,13 +171,13 @@ def _report_mean(evaluations: Sequence[Evaluation]) -> None:
 
 
 def _evaluate(source: str, chosen: _Arguments, problem: Problem | None) -> Evaluation:
-    folder = chosen.out or (Path(source) / "evaluations" if is_folder(source) else Path("evaluations"))
+    folder = chosen.out or default_folder(source)
     if chosen.choose is not None:
         return _choose(Path(source), folder, chosen, problem)
     make, what = make_player(source, temperature=chosen.temperature, problem=problem, folder=folder)
     evaluation = _play(make, chosen.config, folder, chosen)
     print(f"{what}:")
-    _report(evaluation, chosen.temperature)
+    _report(evaluation, chosen)
     return evaluation
 
 
@@ -139,7 +195,7 @@ def _choose(run: Path, folder: Path, chosen: _Arguments, problem: Problem | None
     choice = choose_policy(training, chosen.choose or 0, test, chosen.config)
     print(f"{choice.file}: the best of {choice.tested} tested, kept as {training.directory.chosen_policy}")
     print("re-test with fresh seeds:")
-    _report(choice.retest, chosen.temperature)
+    _report(choice.retest, chosen)
     return choice.retest
 
 
@@ -156,21 +212,40 @@ def _play(make: MakePlayer, config: EvaluationConfig, folder: Path, chosen: _Arg
     )
 
 
-def _report(evaluation: Evaluation, temperature: float) -> None:
+def _report(evaluation: Evaluation, chosen: _Arguments) -> None:
     config, episodes = evaluation.config, evaluation.episodes
-    print(f"  {len(episodes)} episodes: {protocol_note(evaluation, temperature)}")
+    print(f"  {len(episodes)} episodes: {protocol_note(evaluation, chosen.temperature)}")
     print(
         f"  policy score {evaluation.score_with_interval.text()}: mean of the means of all numbers of "
         "no-ops, interval over episodes"
     )
-    if config.until_score is not None:
-        reached = evaluation.reached(config.until_score)
-        first = evaluation.reached_in_first_life(config.until_score)
+    until = config.until_score
+    for goal in sorted({*chosen.goal, *([] if until is None else [until])}):
+        reached, first = evaluation.reached(goal), evaluation.first_lives_reached(goal)
         print(
             f"  {reached.text(percent=True)} of episodes and {first.text(percent=True)} of first lives reach "
-            f"{config.until_score:g} points; episodes end there"
+            f"{goal:g} points{'; episodes end there' if goal == until else ''}"
         )
+    for level in range(1, evaluation.highest_level + 1):
+        print(f"  {evaluation.reached_level(level).text(percent=True)} of episodes reach level {level}")
     truncated = sum(each.truncated for each in episodes)
     if truncated:
         were = "1 episode was" if truncated == 1 else f"{truncated} episodes were"
         print(f"  {were} truncated after {thousands(config.max_game_frames or 0)} game frames")
+    _report_deaths(evaluation)
+
+
+def _report_deaths(evaluation: Evaluation) -> None:
+    """Print where lives end, in a game that has rooms."""
+    deaths = evaluation.deaths_by_room()
+    if not deaths:
+        return
+    total = sum(deaths.values())
+    print(f"  lives end in ({thousands(total)} lives of {len(evaluation.episodes)} episodes):")
+    print(f"    {'level':>5}  {'room':>5}  {'lives':>7}  {'share':>6}")
+    for location, count in list(deaths.items())[:_MOST_ROOMS]:
+        print(f"    {location.level:>5}  {location.room:>5}  {count:>7,}  {count / total:>6.1%}")
+    more = len(deaths) - _MOST_ROOMS
+    if more > 0:
+        rest = sum(list(deaths.values())[_MOST_ROOMS:])
+        print(f"    {f'{more} more rooms':>12}  {rest:>7,}  {rest / total:>6.1%}")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import tyro
 
-from goexplore.api import find_policy, require_score
+from goexplore.api import find_policy, make_player, play, require_score, usable_cores
 from goexplore.archive import Actions
 from goexplore.cli._arguments import parse, parse_problem
 from goexplore.cli._progress import log, thousands
@@ -18,10 +18,18 @@ from goexplore.cli._sources import open_saved_run
 from goexplore.demos import find_demonstrations
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, DemonstrationError, require_at_least
-from goexplore.evaluation import EvaluationConfig, PolicyPlayer
+from goexplore.evaluation import EvaluationConfig, PolicyPlayer, default_folder
 from goexplore.files import is_folder, output_errors, require_writable
 from goexplore.problems import EnvironmentSpec, Problem
-from goexplore.report import Film, Moment, check_video, play_episode, play_moments, write_video
+from goexplore.report import (
+    Film,
+    Moment,
+    check_video,
+    play_episode,
+    play_failures,
+    play_moments,
+    write_video,
+)
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -48,6 +56,11 @@ class _Arguments:
     """For a policy: number of no-ops (game frames) at the start."""
     repetition: int = 0
     """For a policy: which of the episodes that `goexplore evaluate` plays with this many no-ops."""
+    failures: int = 0
+    """For a policy: show how lives end in this many rooms, those in which most do. Plays what `goexplore
+    evaluate` plays with the same settings, or takes the episodes that it has kept."""
+    workers: int = field(default_factory=usable_cores)
+    """For `failures`: number of processes that play."""
     temperature: float = 1.0
     """For a policy: divide its logits by this."""
     problem: str | None = None
@@ -64,7 +77,11 @@ def run_video(arguments: list[str]) -> int:
     if policy is not None:
         if chosen.cell is not None:
             raise ConfigError("expected a search for `cell`, got a policy: omit one of them")
+        if chosen.failures:
+            return _film_failures(problem, chosen)
         return _film_policy(policy, problem, chosen)
+    if chosen.failures:
+        raise ConfigError(f"expected a policy for `failures`, got {chosen.source}: omit one of them")
     env, actions, score = _trajectory(chosen, problem)
     require_writable(chosen.out)
     moments = play_moments(_bind(env, chosen), actions, every=chosen.speed)
@@ -116,6 +133,35 @@ def _film_policy(file: Path, problem: Problem | None, chosen: _Arguments) -> int
         f"{chosen.out}: {thousands(film.frames)} pictures of {thousands(film.last.training_frame)} training "
         f"frames, score {thousands(film.last.score)} of one episode of the stochastic game"
     )
+    return 0
+
+
+def _film_failures(problem: Problem | None, chosen: _Arguments) -> int:
+    require_at_least("failures", chosen.failures, 1)
+    if chosen.no_ops or chosen.repetition:
+        raise ConfigError("expected no `no_ops` and `repetition` with `failures`, which chooses: omit them")
+    require_writable(chosen.out)
+    config, folder = chosen.config, default_folder(chosen.source)
+    make, _ = make_player(chosen.source, temperature=chosen.temperature, problem=problem, folder=folder)
+    evaluation = play(
+        make,
+        config,
+        folder,
+        engine=chosen.engine,
+        workers=chosen.workers,
+        progress=lambda done: log(f"{done} of {config.episode_count} episodes"),
+    )
+    player = make()
+    player.env = _bind(player.env, chosen)
+    shown: list[str] = []
+    moments = play_failures(player, evaluation, chosen.failures, every=chosen.speed, progress=shown.append)
+    film = _write(moments, chosen, lambda moment: thousands(moment.training_frame))
+    print(
+        f"{chosen.out}: {thousands(film.frames)} pictures, how a life ended in each of the rooms in which "
+        f"most do, of {len(evaluation.episodes)} episodes of the stochastic game"
+    )
+    for line in shown:
+        print(f"  {line}")
     return 0
 
 

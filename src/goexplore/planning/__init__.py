@@ -3,6 +3,7 @@
 from goexplore.planning._episode import ExpertPlayer
 from goexplore.planning._expert import Decision, Expert, ExpertConfig
 from goexplore.planning._guided_game import GuidedGame, Situation, make_reference
+from goexplore.planning._places import MemoryPlaces, Places, choose_places
 from goexplore.planning._recording import Recording, append_recording, drop_torn_line, read_recordings
 from goexplore.planning._reference import Place, Reference, Tracker, Trajectory
 from goexplore.planning._simulator import (
@@ -25,8 +26,10 @@ __all__ = [
     "ExpertSettings",
     "GuidedGame",
     "Judgement",
+    "MemoryPlaces",
     "NativeSimulator",
     "Place",
+    "Places",
     "Plan",
     "PythonSimulator",
     "Recording",
@@ -38,6 +41,7 @@ __all__ = [
     "Trial",
     "Trials",
     "append_recording",
+    "choose_places",
     "drop_torn_line",
     "make_reference",
     "make_simulator",

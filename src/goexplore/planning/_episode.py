@@ -8,6 +8,7 @@ from functools import partial
 from goexplore.demos import Demonstration
 from goexplore.planning._expert import Expert, ExpertConfig
 from goexplore.planning._guided_game import GuidedGame, make_reference
+from goexplore.planning._places import choose_places
 from goexplore.planning._recording import Ending, Recording
 from goexplore.planning._simulator import make_simulator
 from goexplore.play import MAX_NO_OPS, REPEAT_ACTION_PROBABILITY
@@ -35,7 +36,8 @@ class ExpertPlayer:
         deficit: float = 0.0,
     ) -> None:
         """`env` is the environment on the engine that plays."""
-        make_game = partial(GuidedGame, env, cells, repeat_action_probability=repeat_action_probability)
+        places = choose_places(demonstrations, env, cells)
+        make_game = partial(GuidedGame, env, places, repeat_action_probability=repeat_action_probability)
         self.reference = make_reference(demonstrations, make_game, deficit=deficit)
         self.game = make_game(reference=self.reference)
         self._no_ops = no_ops

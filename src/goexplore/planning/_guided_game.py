@@ -3,98 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from goexplore.archive import Actions
-from goexplore.cells import CellRepresentation
 from goexplore.demos import Demonstration
-from goexplore.envs import AtariEnvironment, Environment
 from goexplore.errors import DemonstrationError
-from goexplore.planning._reference import Place, Reference, Tracker, Trajectory
+from goexplore.planning._places import MakePlaces
+from goexplore.planning._reference import Reference, Tracker, Trajectory
 from goexplore.play import REPEAT_ACTION_PROBABILITY, GameState, Played, StochasticGame
-from goexplore.problems import CellsSpec, EnvironmentSpec
+from goexplore.problems import EnvironmentSpec
 from goexplore.random import SplitMix64
-
-_OTHER_POSTURE = 9
-"""How far jumping or falling is from standing."""
-
-
-class Places(Protocol):
-    """Says where in the game an environment is; may track what a single state does not show."""
-
-    def reset(self) -> Place:
-        """Return the place at the start of an episode."""
-        ...
-
-    def update(self) -> Place | None:
-        """Return the place after one more training frame, or None where there is none."""
-        ...
-
-    def state(self) -> bytes:
-        """Return what is tracked."""
-        ...
-
-    def restore(self, state: bytes) -> None:
-        """Go back to what was tracked."""
-        ...
-
-
-class MemoryPlaces:
-    """Level, room and position of the character in an Atari game's memory, where they are known."""
-
-    def __init__(self, env: AtariEnvironment) -> None:
-        self._env, self._facts = env, env.facts
-
-    @staticmethod
-    def are_known(env: Environment) -> bool:
-        """Return whether there are such places in an environment."""
-        return isinstance(env, AtariEnvironment) and env.facts.position_addresses is not None
-
-    def reset(self) -> Place:
-        """Return the place at the start."""
-        return self.update()
-
-    def update(self) -> Place:
-        """Return the place."""
-        memory, facts = self._env.memory(), self._facts
-        assert facts.position_addresses is not None
-        key = tuple(
-            0 if address is None else memory[address] for address in (facts.level_address, facts.room_address)
-        )
-        airborne = any(memory[address] != value for address, value in facts.grounded)
-        x, y = facts.position_addresses
-        return Place(key, (memory[x], memory[y], _OTHER_POSTURE if airborne else 0), key[0])
-
-    def state(self) -> bytes:
-        """Return nothing: memory is part of the environment's state."""
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Nothing was tracked."""
-
-
-class CellPlaces:
-    """The cells of a search, for any environment."""
-
-    def __init__(self, env: Environment, cells: CellRepresentation) -> None:
-        self._env, self._cells = env, cells
-
-    def reset(self) -> Place:
-        """Return the first cell."""
-        return Place(self._cells.reset(self._env.observation()))
-
-    def update(self) -> Place | None:
-        """Return the cell, or None where the episode is lost."""
-        cell = self._cells.update(self._env.observation())
-        return None if cell is None else Place(cell)
-
-    def state(self) -> bytes:
-        """Return what cells track."""
-        return self._cells.state()
-
-    def restore(self, state: bytes) -> None:
-        """Go back to what cells tracked."""
-        self._cells.restore(state)
 
 
 class Situation(NamedTuple):
@@ -113,20 +31,15 @@ class GuidedGame:
     def __init__(
         self,
         env: EnvironmentSpec,
-        cells: CellsSpec,
+        make_places: MakePlaces,
         *,
         reference: Reference | None = None,
         repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
     ) -> None:
-        """`cells` tell places apart if memory does not. Without `reference`, it plays demonstrations only."""
+        """Without a `reference`, it plays demonstrations only."""
         self.game = StochasticGame(env, repeat_action_probability=repeat_action_probability)
         self.game.reset()
-        inner = self.game.env
-        self._places: Places
-        if isinstance(inner, AtariEnvironment) and MemoryPlaces.are_known(inner):
-            self._places = MemoryPlaces(inner)
-        else:
-            self._places = CellPlaces(inner, cells(inner))
+        self._places = make_places(self.game.env)
         self._reference = reference
         self.score = 0.0
         self.tracker = Tracker()

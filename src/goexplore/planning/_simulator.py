@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from goexplore import _native as native
 from goexplore.archive import Actions
 from goexplore.envs import NativeAtariEnv, load_cartridge
-from goexplore.planning._guided_game import GuidedGame, MemoryPlaces, Situation
+from goexplore.planning._guided_game import GuidedGame, Situation
+from goexplore.planning._places import MemoryPlaces
 from goexplore.planning._reference import Reference
 from goexplore.random import SplitMix64
 

@@ -1,6 +1,15 @@
 """Looking at what was found: videos, maps, curves, and the page that shows them all."""
 
 from goexplore.report._comparison import comparison_note, comparison_table, write_comparison
+from goexplore.report._deaths import (
+    DeathMap,
+    check_death_map,
+    draw_deaths,
+    photograph_rooms,
+    require_room_map,
+    write_death_maps,
+)
+from goexplore.report._failures import Failure, play_failures, typical_failures
 from goexplore.report._map import LevelMap, draw_levels, draw_poster, has_map
 from goexplore.report._page import write_report
 from goexplore.report._preview import preview_cells, write_preview
@@ -14,22 +23,31 @@ __all__ = [
     "MEANING",
     "ArchiveView",
     "Colouring",
+    "DeathMap",
+    "Failure",
     "Film",
     "LevelMap",
     "Moment",
+    "check_death_map",
     "check_video",
     "comparison_note",
     "comparison_table",
+    "draw_deaths",
     "draw_levels",
     "draw_poster",
     "draw_training",
     "has_map",
+    "photograph_rooms",
     "play_episode",
+    "play_failures",
     "play_moments",
     "preview_cells",
     "recorded_moments",
+    "require_room_map",
     "show",
+    "typical_failures",
     "write_comparison",
+    "write_death_maps",
     "write_preview",
     "write_report",
     "write_video",

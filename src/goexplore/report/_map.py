@@ -64,7 +64,7 @@ def draw_levels(view: ArchiveView, colourings: Sequence[Colouring]) -> Iterator[
     env.reset()
     rows, width = picture_of(env).shape[:2]
     top = env.room_map.playfield_top
-    tiles = _Tiles(env.room_map.rows, rows - top, width)
+    tiles = RoomTiles(env.room_map.rows, rows - top, width)
     seen = view.values("seen")
     entries_at: dict[Location, list[int]] = {}
     for entry, location in enumerate(view.locations):
@@ -98,8 +98,8 @@ def draw_levels(view: ArchiveView, colourings: Sequence[Colouring]) -> Iterator[
         )
 
 
-class _Tiles:
-    """Where each room is drawn."""
+class RoomTiles:
+    """Where each room of a level is drawn."""
 
     def __init__(self, rows: Sequence[Sequence[int]], height: int, width: int) -> None:
         self._height, self._width = height, width
@@ -119,15 +119,18 @@ class _Tiles:
 
     @property
     def rooms(self) -> Sequence[int]:
+        """The rooms of the map."""
         return list(self._corner)
 
     def empty(self) -> Pixels:
+        """Return a map on which no room was found."""
         pixels = np.zeros((*self.shape, 4), np.uint8)
         for room in self._corner:
             self.put(pixels, room, np.array(_UNKNOWN, np.uint8))
         return pixels
 
     def put(self, pixels: Pixels, room: int, picture: Pixels) -> None:
+        """Show a picture, or one colour, as a room."""
         area = self.area(pixels, room)
         area[..., :3] = picture
         area[..., 3] = 255
@@ -142,6 +145,11 @@ class _Tiles:
             draw.rectangle(draw.textbbox(at, str(room), font=font), fill=(0, 0, 0, 255))
             draw.text(at, str(room), fill=(230, 230, 230, 255), font=font)
         return np.asarray(image)
+
+    def middle(self, room: int) -> tuple[int, int]:
+        """Return row and column of a room's middle."""
+        top, left = self._corner[room]
+        return top + self._height // 2, left + self._width // 2
 
     def area(self, pixels: Pixels, room: int) -> Pixels:
         """Return the part of the map that shows a room."""
@@ -163,12 +171,15 @@ def _colour(view: ArchiveView, colouring: Colouring) -> _Coloured:
     numbers = np.array(list(values.values()))
     logarithmic = colouring in ("seen", "chosen", "probability")
     low, high = float(numbers.min()), float(numbers.max())
-    scaled = _scale(numbers, low, high, logarithmic)
+    scaled = scale_values(numbers, low, high, logarithmic)
     colours = (gradient()[(255 * scaled).astype(int)]).tolist()
     return _Coloured(dict(zip(values, map(tuple, colours), strict=True)), low, high, logarithmic)
 
 
-def _scale(values: NDArray[np.float64], low: float, high: float, logarithmic: bool) -> NDArray[np.float64]:
+def scale_values(
+    values: NDArray[np.float64], low: float, high: float, logarithmic: bool
+) -> NDArray[np.float64]:
+    """Return where values lie between the lowest and the highest: from 0 to 1."""
     if logarithmic:
         least = values[values > 0].min(initial=high or 1.0)
         values = np.log(np.maximum(values, least))
@@ -176,7 +187,7 @@ def _scale(values: NDArray[np.float64], low: float, high: float, logarithmic: bo
     return np.zeros_like(values) if high <= low else (values - low) / (high - low)
 
 
-def _overlay(tiles: _Tiles, level: int, colours: dict[Spot, tuple[int, ...]]) -> Pixels:
+def _overlay(tiles: RoomTiles, level: int, colours: dict[Spot, tuple[int, ...]]) -> Pixels:
     pixels = np.zeros((*tiles.shape, 4), np.uint8)
     known = set(tiles.rooms)
     for spot, colour in colours.items():

@@ -39,6 +39,8 @@ class Moment(NamedTuple):
     training_frame: int
     pixel_aspect: float = 1.0
     """How wide a pixel is, as a multiple of its height."""
+    caption: str = ""
+    """A second line below the picture, beside score and training frame."""
 
 
 def _moment(env: Environment, score: float, training_frame: int) -> Moment:
@@ -101,6 +103,16 @@ def _play_episode(
     player: Player, spec: EnvironmentSpec, config: EvaluationConfig, no_ops: int, repetition: int, every: int
 ) -> Iterator[Moment]:
     episode = EpisodeInPlay(player, config, no_ops=no_ops, repetition=repetition, env=spec)
+    return film_episode(player, episode, every=every)
+
+
+def film_episode(
+    player: Player, episode: EpisodeInPlay, *, every: int = 1, since: int = 0, until: int | None = None
+) -> Iterator[Moment]:
+    """Play an episode that has just begun, and yield every n-th game frame and the last one.
+
+    Nothing is shown before game frame `since`; the episode is left alone when it has come to `until`.
+    """
     player.begin(1)
     env = episode.game.env
     frames: list[tuple[Picture, float]] = []
@@ -112,12 +124,14 @@ def _play_episode(
         if count % every == 0:
             frames.append((picture_of(env), score))
 
-    episode.game.watch = watch
-    yield _moment(env, 0.0, 0)
+    if since <= episode.game_frames:
+        yield _moment(env, 0.0, 0)
     goes_on = True
     while goes_on:
+        if episode.game_frames >= since and episode.game.watch is None:
+            episode.game.watch, score = watch, episode.score
         (action,) = player.act(np.zeros(1, np.int64), [episode.observation()], [episode.random])
-        goes_on = episode.step(action)
+        goes_on = episode.step(action) and (until is None or episode.game_frames < until)
         if not goes_on and count % every:
             frames.append((picture_of(env), score))
         for picture, then in frames:
@@ -126,7 +140,7 @@ def _play_episode(
 
 
 def show(moment: Moment, *, scale: int = 2, overlay: bool = False) -> Picture:
-    """Return a frame of a video: whole lines, below it score and training frame if wanted."""
+    """Return a frame of a video: whole lines, below it score, training frame and caption if wanted."""
     rows, columns = moment.picture.shape[:2]
     lines = scale * max(1, ceil(_LEAST_ROWS / rows))
     width = _even(round(columns * moment.pixel_aspect * lines))
@@ -136,7 +150,8 @@ def show(moment: Moment, *, scale: int = 2, overlay: bool = False) -> Picture:
     if not overlay:
         return picture
     text = f"score {score_text(moment.score)}    training frame {moment.training_frame:,}"
-    return np.concatenate([picture, _strip(text, width, scale)])
+    lines_below = [text, moment.caption] if moment.caption else [text]
+    return np.concatenate([picture, *(_strip(line, width, scale) for line in lines_below)])
 
 
 def _even(size: int) -> int:

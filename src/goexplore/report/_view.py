@@ -125,7 +125,7 @@ class ArchiveView:
             pictures.append(picture_of(env).copy())
             if len(pictures) == _TRIES:
                 break
-        return max(pictures, key=_colours, default=None)
+        return max(pictures, key=colour_count, default=None)
 
     def _is_still_at(self, location: Location) -> bool:
         """Play one training frame of doing nothing; return whether that leads nowhere else."""
@@ -136,5 +136,6 @@ class ArchiveView:
         return cell_step.cell is not None and self.cell_env.location() == location
 
 
-def _colours(picture: NDArray[np.uint8]) -> int:
+def colour_count(picture: NDArray[np.uint8]) -> int:
+    """Return how many colours a picture has: many where there is much to see."""
     return len(np.unique(picture @ np.array([1, 1 << 8, 1 << 16])))
