@@ -1,0 +1,278 @@
+"""Where in demonstrations a game is: by place, by what was gained, by level; each by hand."""
+
+import pytest
+
+from goexplore.planning import Place, Reference, Tracker, Trajectory
+from goexplore.planning._reference import AHEAD, BACK, LOST, NEAR_ENOUGH, PATIENCE
+
+STEP = 3
+"""How far apart the places of `line` are."""
+
+
+def line(length, *, key="room", level=0):
+    """Return places in a row, each `STEP` from the next."""
+    return [Place(key, (STEP * index,), level) for index in range(length)]
+
+
+def trajectory(places, rewards=None, *, first_action=0):
+    """Return a demonstration of these places whose actions are all different."""
+    steps = len(places) - 1
+    actions = bytes((first_action + step) % 256 for step in range(steps))
+    gained = [0.0] * steps
+    for step, reward in (rewards or {}).items():
+        gained[step] = reward
+    return Trajectory(actions, gained, places)
+
+
+def reference(places, rewards=None, **settings):
+    return Reference([trajectory(places, rewards)], **settings)
+
+
+def here(position, key="room", level=0):
+    return Place(key, (position,), level)
+
+
+class TestPlaces:
+    def test_a_demonstration_follows_itself(self):
+        places = line(40)
+        made = reference(places)
+        tracker = made.begin()
+        assert tracker == Tracker(0)
+        for step, place in enumerate(places[1:], 1):
+            assert made.action(tracker) == step - 1
+            assert not made.is_at_the_end(tracker)
+            tracker = made.follow(place, 0.0, tracker)
+            assert (tracker, made.progress(tracker)) == (Tracker(step), step)
+        assert made.is_at_the_end(tracker)
+
+    def test_a_place_a_little_off_the_way_is_on_it(self):
+        assert reference(line(40)).follow(here(STEP * 11 + 1), 0.0, Tracker(9)) == Tracker(11)
+
+    def test_of_equally_near_rows_it_is_the_last(self):
+        """Who waits where the demonstration waits goes on when it does."""
+        places = [*line(5), *[here(STEP * 4)] * 3, *line(12)[5:]]
+        assert reference(places).follow(here(STEP * 4), 0.0, Tracker(3)) == Tracker(7)
+
+    def test_where_a_way_is_walked_twice_the_window_decides(self):
+        there = line(41)
+        made = reference([*there, *reversed(there[:-1])])
+        assert made.follow(here(STEP * 12), 0.0, Tracker(10)).row == 12
+        assert made.follow(here(STEP * 12), 0.0, Tracker(66)).row == 80 - 12
+
+    def test_the_window_reaches_a_little_back_and_further_ahead(self):
+        """At its ends it is preferred to a row elsewhere that is exactly there."""
+        places = [*line(60), here(STEP * 20 + 9), here(STEP * 20 - 9)]
+        made = reference(places)
+        assert made.follow(here(STEP * 20 + 9), 0.0, Tracker(20 - AHEAD)).row == 20
+        assert made.follow(here(STEP * 20 - 9), 0.0, Tracker(20 + BACK)).row == 20
+        assert made.follow(here(STEP * 20 + 9), 0.0, Tracker(19 - AHEAD)).row == 60
+
+    def test_what_is_not_near_is_looked_for_everywhere(self):
+        made = reference(line(80))
+        assert made.follow(here(STEP * 60), 0.0, Tracker(5)) == Tracker(60)
+        assert made.follow(here(STEP * 5), 0.0, Tracker(60)) == Tracker(5)
+
+    def test_what_is_nowhere_changes_nothing(self):
+        made = reference(line(30))
+        end = STEP * 30 - STEP
+        assert made.follow(here(end + LOST), 0.0, Tracker(2)) == Tracker(29)
+        assert made.follow(here(end + LOST + 1), 0.0, Tracker(2)) == Tracker(2, stall=1)
+        assert made.follow(here(0, key="elsewhere"), 0.0, Tracker(2)) == Tracker(2, stall=1)
+
+    def test_near_enough_is_taken_before_something_nearer_elsewhere(self):
+        places = [*line(20), here(STEP * 19 + NEAR_ENOUGH), *[here(500)] * AHEAD, here(STEP * 19 + 10)]
+        made = reference(places[:20] + places[21:])
+        assert made.follow(here(STEP * 19 + NEAR_ENOUGH), 0.0, Tracker(18)).row == 19
+        assert made.follow(here(STEP * 19 + NEAR_ENOUGH + 1), 0.0, Tracker(18)).row == len(made.rows) - 1
+
+    def test_distances_are_summed_over_all_axes(self):
+        places = [Place("room", (10 * index, 0, 0)) for index in range(3)]
+        made = reference(places)
+        assert made.follow(Place("room", (20, 5, 9)), 0.0, Tracker(0)) == Tracker(2)
+        assert made.follow(Place("room", (20, 6, 9)), 0.0, Tracker(0)) == Tracker(0, stall=1)
+
+
+class TestGains:
+    """There with nothing, back with 100 points."""
+
+    PLACES = (*line(21), *reversed(line(20)))
+
+    def made(self, **settings):
+        return reference(self.PLACES, {19: 100.0}, **settings)
+
+    def test_the_way_there_is_before_the_gain_and_the_way_back_after_it(self):
+        made = self.made()
+        assert made.follow(here(STEP * 15), 0.0, Tracker(16)).row == 15
+        assert made.follow(here(STEP * 15), 100.0, Tracker(16)).row == 25
+        assert made.follow(here(STEP * 15), 0.0, Tracker(24)).row == 15, "not back without the gain"
+
+    def test_far_away_it_is_the_same(self):
+        made = self.made()
+        assert made.follow(here(STEP * 1), 100.0, Tracker(19)).row == 39
+        assert made.follow(here(STEP * 1), 0.0, Tracker(39)).row == 1
+
+    def test_other_points_count_for_as_many_gains_as_they_are_worth(self):
+        made = self.made()
+        assert made.follow(here(STEP * 15), 99.0, Tracker(24)).row == 15
+        assert made.follow(here(STEP * 15), 5000.0, Tracker(16)).row == 25
+
+    def test_an_allowed_deficit_counts_as_won(self):
+        made = self.made(deficit=10.0)
+        assert made.follow(here(STEP * 15), 90.0, Tracker(16)).row == 25
+        assert made.follow(here(STEP * 15), 89.0, Tracker(16)).row == 15
+
+    @pytest.mark.parametrize(
+        "cost",
+        [
+            0.0,
+            pytest.param(
+                -1.0,
+                marks=pytest.mark.xfail(
+                    strict=True, reason="points fall below those of the gain, so that it counts as lost"
+                ),
+            ),
+        ],
+    )
+    def test_a_demonstration_whose_steps_cost_points_follows_itself(self, cost):
+        rewards = [cost] * 40
+        rewards[19] += 100.0
+        made = Reference([Trajectory(bytes(40), rewards, self.PLACES)])
+        tracker, score = made.begin(), 0.0
+        for step, place in enumerate(self.PLACES[1:]):
+            score += rewards[step]
+            tracker = made.follow(place, score, tracker)
+        assert made.is_at_the_end(tracker)
+
+
+class TestLevels:
+    """A treasure of 100 points in the first level, one of 50 in the second."""
+
+    FIRST, SECOND = line(12), line(20, key="room of level 1", level=1)
+
+    def made(self):
+        return reference([*self.FIRST, *self.SECOND], {5: 100.0, 12 + 9: 50.0})
+
+    def test_each_level_is_a_stretch_with_gains_of_its_own(self):
+        first, second = self.made().stretches
+        assert (first.rows, first.gains) == (range(12), [100.0])
+        assert (second.rows, second.gains) == (range(12, 32), [50.0])
+        assert first.end == second.end == 31
+
+    @pytest.mark.parametrize("score", [0.0, 100.0, 300.0])
+    def test_gains_count_from_its_beginning(self, score):
+        """Who is a treasure short can still solve the second level."""
+        made = self.made()
+        tracker = made.follow(self.SECOND[0], score, Tracker(5 if score < 100 else 11))
+        assert tracker == Tracker(12, base=int(score))
+        for row, place in enumerate(self.SECOND[1:10], 13):
+            tracker = made.follow(place, score, tracker)
+            assert tracker == Tracker(row, base=int(score))
+        for row, place in enumerate(self.SECOND[10:], 22):
+            lacking = made.follow(place, score, tracker)
+            assert lacking.row != row, "the second treasure has to be won"
+            tracker = made.follow(place, score + 50, tracker)
+            assert tracker == Tracker(row, base=int(score))
+        assert made.is_at_the_end(tracker)
+
+    def test_the_window_ends_with_the_level(self):
+        made = self.made()
+        assert made.follow(self.FIRST[11], 100.0, Tracker(10)).row == 11
+        assert made.follow(here(STEP * 11 + NEAR_ENOUGH), 100.0, Tracker(11)) == Tracker(11, stall=1)
+
+
+class TestStalling:
+    def test_it_is_counted_and_begins_again(self):
+        made = reference(line(40))
+        tracker, stalls = Tracker(7), []
+        for _ in range(PATIENCE + 3):
+            tracker = made.follow(here(STEP * 7), 0.0, tracker)
+            assert tracker.row == 7
+            stalls.append(tracker.stall)
+        assert stalls == [*range(1, PATIENCE + 1), 0, 1, 2]
+
+    def test_meanwhile_the_next_actions_are_done(self):
+        """Where the first action alone leads nowhere, such as a jump that takes several."""
+        made = reference(line(40))
+        assert [made.action(Tracker(7, stall)) for stall in range(4)] == [7, 8, 9, 10]
+
+    def test_but_none_beyond_the_last(self):
+        made = reference(line(11))
+        assert [made.action(Tracker(8, stall)) for stall in range(4)] == [8, 9, 9, 9]
+        assert made.action(Tracker(10)) == 9
+
+    def test_a_new_place_ends_it(self):
+        assert reference(line(40)).follow(here(STEP * 8), 0.0, Tracker(7, 5)) == Tracker(8)
+
+
+class TestSeveralDemonstrations:
+    def made(self):
+        long = trajectory(line(31, key="long way"))
+        return Reference([long, trajectory(line(21, key="short way"), first_action=100)])
+
+    def test_games_begin_with_the_shortest(self):
+        made = self.made()
+        assert made.begin() == Tracker(31)
+        assert made.action(made.begin()) == 100
+
+    def test_all_end_with_the_same_progress(self):
+        made = self.made()
+        assert made.goal == 30
+        assert (made.progress(Tracker(0)), made.progress(Tracker(31))) == (0, 10)
+        assert made.is_at_the_end(Tracker(30))
+        assert made.is_at_the_end(Tracker(51))
+        assert not made.is_at_the_end(Tracker(50))
+
+    def test_a_game_may_change_over(self):
+        made = self.made()
+        there = made.follow(here(STEP * 12, "long way"), 0.0, made.begin())
+        assert there == Tracker(12)
+        assert made.follow(here(STEP * 12, "short way"), 0.0, there) == Tracker(31 + 12)
+
+    def test_the_window_ends_with_the_demonstration(self):
+        both = Reference([trajectory(line(31)), trajectory([here(STEP * 31 + index) for index in range(21)])])
+        assert both.follow(here(STEP * 31 - 1), 0.0, Tracker(28)).row == 30
+
+    def test_each_has_gains_of_its_own(self):
+        both = Reference(
+            [trajectory(line(21, key="a") + line(9), {5: 10.0}), trajectory(line(21, key="b") + line(9))]
+        )
+        assert both.follow(here(0), 0.0, Tracker(20)).row == 30 + 21
+        assert both.follow(here(0), 10.0, Tracker(20)).row == 21
+
+
+class TestCells:
+    """Places without positions: all rows of a cell are equally near."""
+
+    def rows(self, reference, cells, tracker):
+        found = []
+        for cell in cells:
+            tracker = reference.follow(Place(cell), 0.0, tracker)
+            found.append(tracker.row)
+        return found
+
+    def test_it_is_the_row_that_comes_next(self):
+        made = reference([Place(cell) for cell in "abacabad"])
+        assert self.rows(made, "bacabad", made.begin()) == [1, 2, 3, 4, 5, 6, 7]
+
+    def test_or_the_nearest_to_that(self):
+        made = reference([Place(cell) for cell in "abbbbacccca"])
+        assert self.rows(made, "a", Tracker(2)) == [5]
+        assert self.rows(made, "a", Tracker(9)) == [10]
+        assert self.rows(made, "c", Tracker(2)) == [6]
+
+    def test_who_stays_in_a_cell_goes_through_its_rows_and_stalls_at_the_last(self):
+        made = reference([Place(cell) for cell in "aaaab"])
+        assert self.rows(made, "aaaaaa", made.begin()) == [1, 2, 3, 3, 3, 3]
+        assert made.follow(Place("a"), 0.0, Tracker(3)) == Tracker(3, stall=1)
+
+    def test_an_unknown_cell_changes_nothing(self):
+        assert reference([Place(cell) for cell in "abc"]).follow(Place("z"), 0.0, Tracker(1)) == Tracker(1, 1)
+
+
+def test_a_stretch_of_actions_begins_before_or_after_a_place():
+    made = reference(line(30))
+    assert made.stretch_of_actions(Tracker(10), 0, 4) == [10, 11, 12, 13]
+    assert made.stretch_of_actions(Tracker(10), 4, 2) == [14, 15]
+    assert made.stretch_of_actions(Tracker(2), -4, 3) == [0, 1, 2], "not before the beginning"
+    assert made.stretch_of_actions(Tracker(27), 0, 10) == [27, 28], "the last row has no action"
+    assert made.stretch_of_actions(Tracker(29), 1, 10) == []
