@@ -282,8 +282,8 @@ def _show_teaching(teaching: Teaching) -> dict[str, str]:
     }
     if teaching.agreement is not None:
         shown["clone"] = f"{thousands(teaching.cloned)} steps, agrees in {teaching.agreement:.0%}"
-    if teaching.success_by_score:
+    if teaching.success_by_points:
         shown["next gain %"] = " ".join(
-            f"{score:g}:{100 * rate:.0f}" for score, rate in teaching.success_by_score.items()
+            f"{score:g}:{100 * rate:.0f}" for score, rate in teaching.success_by_points.items()
         )
     return shown

@@ -43,7 +43,8 @@ class ExpertConfig:
     survival: float = 100.0
     """What surviving counts, in training frames of progress."""
     commitment: int = 2
-    """Training frames for which the demonstration is followed without asking again, once that was safe."""
+    """Training frames for which the demonstration is followed, or nothing is done, without asking again, once
+    that was safe."""
     random_plans: int = 30
     """Random sequences of actions that are tried where nothing else is safe."""
 
@@ -90,7 +91,7 @@ class Expert:
         self._plan: tuple[Plan, float] | None = None
         """What was decided before and is not over yet, and what it was worth then."""
         self._tried_anything = -9
-        self._sure = 0
+        self._sure, self._sure_of = 0, FOLLOW
         self._last = Judgement(1.0, 0.0)
 
     def decide(self, situation: Situation) -> Decision:
@@ -99,15 +100,18 @@ class Expert:
         self._decisions += 1
         if self._sure > 0:
             self._sure -= 1
-            return self._decision(situation, FOLLOW, self._last)
+            return self._decision(situation, self._sure_of, self._last)
         (follow,) = self._judge(situation, [FOLLOW], config.tries)
         if follow.survival == 1 and follow.gain >= 0.2 * config.horizon:
-            self._plan, self._sure = None, config.commitment
+            self._plan, self._sure, self._sure_of = None, config.commitment, FOLLOW
             return self._decision(situation, FOLLOW, follow)
         kept = self._keep(situation, follow)
         if kept is not None:
             return kept
         plan, judgement = self._search(situation)
+        if plan == _STAY and judgement.survival == 1:  # nothing can be done yet, and nothing happens here
+            self._plan, self._sure, self._sure_of = None, config.commitment, _STAY
+            return self._decision(situation, _STAY, judgement)
         self._plan = plan.later(), self._value(judgement)
         return self._decision(situation, plan, judgement)
 

@@ -14,7 +14,7 @@ from goexplore.envs import Location
 from goexplore.errors import ConfigError, EngineError
 from goexplore.files import output_errors, written_whole
 from goexplore.problems import EnvironmentSpec
-from goexplore.report._map import RoomTiles, gradient, scale_values, tick
+from goexplore.report._map import RoomTiles, gradient, tick
 from goexplore.report._picture import Picture, font, picture_of
 from goexplore.report._view import colour_count
 
@@ -39,9 +39,8 @@ class DeathMap:
     """In which they ended."""
     image: Image.Image = field(repr=False)
     """In the shape in which a screen shows the game."""
-    low: int
-    """The lowest count that has a colour: of all levels."""
-    high: int
+    most: int
+    """Lives that ended in the worst room of all levels: where the scale of colours ends."""
 
     @property
     def title(self) -> str:
@@ -71,6 +70,7 @@ def draw_deaths(
     """Yield the map of the first level, and of each further one in which lives ended.
 
     `pictures` are whole pictures of the game in the rooms; a room that has none is a plain tile.
+    Pictures of rooms in which no life ended are darker.
     """
     env = spec()
     assert env.room_map is not None
@@ -80,27 +80,21 @@ def draw_deaths(
     tiles = RoomTiles(env.room_map.rows, height - top, width)
     env.close()
     known = {location: count for location, count in deaths.items() if location.room in tiles.rooms}
-    counts = np.array(list(known.values()) or [0], np.float64)
-    low, high = int(counts.min()), int(counts.max())
-    shades = (255 * scale_values(counts, low, high, logarithmic=True)).astype(int)
-    colours = dict(zip(known, gradient()[shades], strict=False))  # there is one too many if none is known
+    most = max(known.values(), default=0)
     for level in sorted({0} | {location.level for location in known}):
-        here = {location: count for location, count in known.items() if location.level == level}
+        here = {location.room: count for location, count in known.items() if location.level == level}
         pixels = tiles.empty()
-        for location in here:
-            picture = None if pictures is None else pictures.get(location)
+        for room in tiles.rooms:
+            picture = (pictures or {}).get(Location(level, room))
+            if room not in here and picture is None:
+                continue
             below = np.array(_PLAIN) if picture is None else picture[top:]
-            blended = (1 - _OPACITY) * below + _OPACITY * colours[location]
-            tiles.put(pixels, location.room, blended.astype(np.uint8))
-        for location, picture in (pictures or {}).items():
-            if location.level == level and location not in here and location.room in tiles.rooms:
-                tiles.put(pixels, location.room, picture[top:] // 3)
+            above = gradient()[255 * here[room] // most] if room in here else np.zeros(3)
+            tiles.put(pixels, room, ((1 - _OPACITY) * below + _OPACITY * above).astype(np.uint8))
         whole = Image.fromarray(tiles.numbered(pixels))
         shown = whole.resize((int(whole.width * aspect), whole.height), Image.Resampling.NEAREST)
-        _write_counts(shown, tiles, {location.room: count for location, count in here.items()}, aspect)
-        yield DeathMap(
-            level=level, deaths=sum(here.values()), rooms=len(here), image=shown, low=low, high=high
-        )
+        _write_counts(shown, tiles, here, aspect)
+        yield DeathMap(level=level, deaths=sum(here.values()), rooms=len(here), image=shown, most=most)
 
 
 def _write_counts(image: Image.Image, tiles: RoomTiles, counts: Mapping[int, int], aspect: float) -> None:
@@ -127,7 +121,7 @@ def death_poster(level: DeathMap, title: str) -> Image.Image:
     draw = ImageDraw.Draw(shown)
     draw.text((4, 4), f"{title}, {level.title}", fill=(0, 0, 0), font=font(18))
     shown.paste(Image.fromarray(np.repeat(gradient()[None], 14, axis=0)), (4, height + _MARGIN + 10))
-    scale = f"{tick(level.low)} to {tick(level.high)} lives ended there, logarithmic"
+    scale = f"0 to {tick(level.most)} lives ended there"
     draw.text((270, height + _MARGIN + 5), scale, fill=(0, 0, 0), font=font(18))
     return shown
 

@@ -37,7 +37,7 @@ class Failure:
         where = (
             "" if self.location == NOWHERE else f"level {self.location.level}, room {self.location.room}: "
         )
-        return f"{where}{self.lives:,} of {self.of:,} lives"
+        return f"{where}{self.lives:,} of {self.of:,} lives end here"
 
 
 def typical_failures(evaluation: Evaluation, count: int) -> list[Failure]:

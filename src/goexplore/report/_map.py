@@ -171,15 +171,12 @@ def _colour(view: ArchiveView, colouring: Colouring) -> _Coloured:
     numbers = np.array(list(values.values()))
     logarithmic = colouring in ("seen", "chosen", "probability")
     low, high = float(numbers.min()), float(numbers.max())
-    scaled = scale_values(numbers, low, high, logarithmic)
+    scaled = _scale(numbers, low, high, logarithmic)
     colours = (gradient()[(255 * scaled).astype(int)]).tolist()
     return _Coloured(dict(zip(values, map(tuple, colours), strict=True)), low, high, logarithmic)
 
 
-def scale_values(
-    values: NDArray[np.float64], low: float, high: float, logarithmic: bool
-) -> NDArray[np.float64]:
-    """Return where values lie between the lowest and the highest: from 0 to 1."""
+def _scale(values: NDArray[np.float64], low: float, high: float, logarithmic: bool) -> NDArray[np.float64]:
     if logarithmic:
         least = values[values > 0].min(initial=high or 1.0)
         values = np.log(np.maximum(values, least))

@@ -19,6 +19,7 @@ from goexplore.report._paper import paper_search
 from goexplore.report._plane import find_plane, plane_section
 from goexplore.report._policies import (
     TrainedRun,
+    failures_section,
     policies_section,
     policy_videos_section,
     training_section,
@@ -91,6 +92,9 @@ def _training_sections(
     ]
     if videos and find_spec("torch") is not None:
         sections.append(("policy-videos", "Policies at play", policy_videos_section(trainings, progress)))
+    failures = failures_section(trainings, videos, progress)
+    if failures:
+        sections.append(("failures", "Where lives end", failures))
     sections.append(("training-settings", "Settings of the trainings", settings_section(trainings)))
     return sections
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 import base64
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from html import escape
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from goexplore.demos import SUFFIX
+from goexplore.demos import SUFFIX, find_demonstrations
 from goexplore.errors import CheckpointError, EvaluationError, PolicyError
 from goexplore.evaluation import (
     Evaluation,
     EvaluationConfig,
+    Player,
     PolicyPlayer,
     caution,
     mean_with_interval,
@@ -28,14 +31,18 @@ from goexplore.evaluation import (
     whole_repetitions,
 )
 from goexplore.problems import Problem
+from goexplore.report._deaths import draw_deaths, photograph_rooms
+from goexplore.report._failures import play_failure, typical_failures
 from goexplore.report._html import duration, png, short, table
 from goexplore.report._plot import FAINT, INK, draw_svg
 from goexplore.report._training import Metrics, plot_starting_points, plot_success
-from goexplore.report._video import play_episode, show, write_video
+from goexplore.report._video import Moment, play_episode, show, write_video
 from goexplore.runs import Directory, TrainingMetrics, from_lines, score_text
 
 _VIDEO_SPEED = 4
 _VIDEO_PICTURES = 1500
+_MOST_ROOMS = 12
+"""Of the table that says where lives end."""
 
 
 Settings: TypeAlias = tuple[float | None, float, int | None, float]
@@ -269,18 +276,112 @@ def policy_videos_section(
         player.env = player.env.with_engine("auto").env
         config = training.results[0].evaluation.config if training.results else EvaluationConfig()
         moments = play_episode(player, config, no_ops=0, repetition=0, every=_VIDEO_SPEED)
-        with tempfile.TemporaryDirectory() as folder:
-            film = write_video(
-                islice(moments, _VIDEO_PICTURES), Path(folder) / "video.mp4", scale=1, overlay=True
-            )
-            data = base64.b64encode((Path(folder) / "video.mp4").read_bytes()).decode()
-        figures.append(
-            f'<figure><video controls loop muted playsinline preload="metadata" '
-            f'poster="{png(show(film.last, scale=1, overlay=True))}" '
-            f'src="data:video/mp4;base64,{data}"></video>'
-            f"<figcaption>{escape(training.name)}: an episode of the stochastic game, "
-            f"{score_text(film.last.score)} points after {film.last.training_frame:,} training frames; "
-            f"{_VIDEO_SPEED} x speed</figcaption>"
-            "</figure>"
-        )
+        figures.append(_figure(islice(moments, _VIDEO_PICTURES), training.name, _VIDEO_SPEED))
     return f'<div class="videos">{"".join(figures)}</div>'
+
+
+def _figure(moments: Iterable[Moment], name: str, speed: int) -> str:
+    """Return a video of an episode of the stochastic game."""
+    with tempfile.TemporaryDirectory() as folder:
+        film = write_video(moments, Path(folder) / "video.mp4", scale=1, overlay=True)
+        data = base64.b64encode((Path(folder) / "video.mp4").read_bytes()).decode()
+    return (
+        f'<figure><video controls loop muted playsinline preload="metadata" '
+        f'poster="{png(show(film.last, scale=1, overlay=True))}" '
+        f'src="data:video/mp4;base64,{data}"></video>'
+        f"<figcaption>{escape(name)}: an episode of the stochastic game, "
+        f"{score_text(film.last.score)} points after {film.last.training_frame:,} training frames; "
+        f"{speed} x speed</figcaption>"
+        "</figure>"
+    )
+
+
+def failures_section(
+    trainings: Sequence[TrainedRun], videos: int, progress: Callable[[str], None] = lambda line: None
+) -> str:
+    """Return where the lives of each training's policy end, and how; nothing where no life was lost."""
+    parts = []
+    for training in trainings:
+        if not training.results_by_settings:
+            continue
+        result = next(iter(training.results_by_settings.values()))[0]
+        evaluation = result.evaluation
+        if not any(each.deaths for each in evaluation.episodes):
+            continue
+        progress(f"drawing where the lives of {training.name} end")
+        parts.append(
+            f"<h3>{escape(training.name)}</h3>{_deaths(evaluation)}{_death_maps(training, evaluation)}"
+        )
+        player = _player_of(training, result) if videos else None
+        if player is not None:
+            figures = _failure_figures(training, player, evaluation, videos, progress)
+            parts.append(f'<div class="videos">{"".join(figures)}</div>')
+    return "".join(parts)
+
+
+def _failure_figures(
+    training: TrainedRun, player: Player, evaluation: Evaluation, count: int, progress: Callable[[str], None]
+) -> Iterator[str]:
+    for failure in typical_failures(evaluation, count):
+        progress(f"rendering a failure of {training.name}: {failure.caption}")
+        try:
+            moments = play_failure(player, evaluation.config, failure)
+        except EvaluationError as error:  # the page is worth having without that video
+            progress(f"warning: {error}")
+            continue
+        yield _figure(moments, f"{training.name}, {failure.caption}", 1)
+
+
+def _deaths(evaluation: Evaluation) -> str:
+    """Return how far episodes come, and a table of the rooms in which most lives end."""
+    config, episodes, deaths = evaluation.config, evaluation.episodes, evaluation.deaths_by_room()
+    until = "whole games" if config.until_score is None else f"until {config.until_score:,g} points"
+    lines = [
+        f"{len(episodes):,} episodes, {until}: {sum(each.lives_lost for each in episodes):,} lives lost, "
+        f"{sum(each.truncated for each in episodes):,} episodes still going on at the cap",
+        *(
+            f"{evaluation.reached_level(level).text(percent=True)} of episodes reach level {level}"
+            for level in range(1, evaluation.highest_level + 1)
+        ),
+    ]
+    note = f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
+    if not deaths:
+        return note
+    total = sum(deaths.values())
+    rows = [
+        [str(location.level), str(location.room), f"{count:,}", f"{count / total:.1%}"]
+        for location, count in islice(deaths.items(), _MOST_ROOMS)
+    ]
+    return note + table(["level", "room", "lives that end there", "share"], rows, numbers=range(4))
+
+
+def _death_maps(training: TrainedRun, evaluation: Evaluation) -> str:
+    """Return the rooms in which lives end, where they lie on a map."""
+    demonstrations = find_demonstrations(str(training.path / "demos"), training.problem, verify=False)
+    env = demonstrations[0].env.with_engine("auto").env
+    if env().room_map is None:
+        return ""
+    pictures = photograph_rooms(demonstrations)
+    return "".join(
+        f'<p class="note">{level.title.capitalize()}; the number in a room is how many.</p>'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="Map of level {level.level}">'
+        f'<div class="map" style="aspect-ratio:{level.image.width}/{level.image.height};'
+        f'min-width:{level.image.width // 60}rem"><img alt="Where lives ended, level {level.level}" '
+        f'src="{png(np.asarray(level.image))}"></div></div>'
+        for level in draw_deaths(env, evaluation.deaths_by_room(), pictures)
+    )
+
+
+def _player_of(training: TrainedRun, result: PolicyResult) -> PolicyPlayer | None:
+    """Return what played the episodes of a result, if its policy is still there."""
+    if find_spec("torch") is None:
+        return None
+    from goexplore.training import TrainingDirectory
+
+    kept = sorted((training.path / "evaluations").glob("*.safetensors"))
+    for file in (TrainingDirectory(training.path).policy(), *kept):
+        player = PolicyPlayer(file, temperature=result.settings["temperature"], problem=training.problem)
+        if player.identity()["policy"] == result.settings["policy"]:
+            player.env = player.env.with_engine("auto").env
+            return player
+    return None

@@ -110,8 +110,8 @@ class TrainingMetrics:
     """In which it tried plans out."""
     cloned: int = 0
     """Gradient steps of cloning."""
-    success_by_score: dict[str, float] = field(default_factory=dict)
-    """How often rollouts that begin with a score reach the next gain."""
+    success_by_points: dict[str, float] = field(default_factory=dict)
+    """How often rollouts that begin with so many points reach the next gain."""
 
     def scalars(self) -> dict[str, float]:
         """Return what TensorBoard shows."""

@@ -23,22 +23,23 @@ class OwnState(NamedTuple):
 
     state: GameState
     observation: Observation
-    score: float
+    won: float
+    """Points won before, without those lost."""
 
 
 class OwnStates:
-    """States that the policy reached, the last ones for each score: environments of a process share them."""
+    """States that the policy reached, the last ones for each number of points: shared within a process."""
 
     def __init__(self) -> None:
         self._kept: dict[float, deque[OwnState]] = {}
 
     def add(self, state: OwnState) -> None:
-        """Keep a state; the oldest of its score is forgotten."""
-        self._kept.setdefault(state.score, deque(maxlen=_KEPT_PER_SCORE)).append(state)
+        """Keep a state; the oldest with as many points is forgotten."""
+        self._kept.setdefault(state.won, deque(maxlen=_KEPT_PER_SCORE)).append(state)
 
-    def draw(self, score: float, random: SplitMix64) -> OwnState | None:
-        """Return one with this score, if there are enough."""
-        kept = self._kept.get(score, ())
+    def draw(self, won: float, random: SplitMix64) -> OwnState | None:
+        """Return one with so many points, if there are enough."""
+        kept = self._kept.get(won, ())
         return kept[random.index(len(kept))] if len(kept) >= _ENOUGH else None
 
 
@@ -57,14 +58,14 @@ class BankRollout(Rollout):
         repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
         no_ops: int = MAX_NO_OPS,
     ) -> None:
-        """`goal` is the score with which a rollout ends, or else after `patience` without a gain."""
+        """A rollout ends with the `goal`, so many points won, or after `patience` without a gain."""
         super().__init__(
             buffer.env, buffer.preprocessing, random, repeat_action_probability=repeat_action_probability
         )
         self._buffer, self._config, self._own = buffer, config, own
         self._goal, self._patience, self._no_ops = goal, patience, no_ops
         self._lost_life = False
-        self._score = 0.0
+        self._won = 0.0
 
     def begin(self, start: Start) -> None:
         """Go to where a rollout begins: where `start` says, or right after a lost life."""
@@ -79,12 +80,12 @@ class BankRollout(Rollout):
         self._start = start
         self._from_the_start = start.point == 0
         if start.point == 0:
-            self._score = 0.0
+            self._won = 0.0
             self._game.reset(self.random.index(self._no_ops + 1))
             self.preprocessor.reset()
             return
-        score = float(self._buffer.scores[start.demonstration][start.point])
-        own = self._own.draw(score, self.random) if self.random.happens(self._config.own_share) else None
+        won = float(self._buffer.won[start.demonstration][start.point])
+        own = self._own.draw(won, self.random) if self.random.happens(self._config.own_share) else None
         if own is not None:
             self._start = None
             self._game.restore(own.state)
@@ -92,7 +93,7 @@ class BankRollout(Rollout):
         else:
             self._buffer.restore(self._game, *start)
             self.preprocessor.observation[:] = self._buffer.observation(*start)
-        self._score = score
+        self._won = won
 
     def finish_step(self, step: Step | None) -> Transition:
         """Return what it brought: a reward of 1 for a gain."""
@@ -101,12 +102,12 @@ class BankRollout(Rollout):
             return Transition(0.0, truncated=True)
         reward, over, out_of_time, lost = self._game.finish_step(step)
         self.preprocessor.observe()
-        self._score += reward
         self._since_gain += 1
-        gained = reward > 0
-        if gained:
+        gain = 1.0 if over and self._buffer.goal_is_a_gain and not lost else max(reward, 0.0)
+        if gain:
+            self._won += gain
             self._success, self._since_gain = True, 0
-        won = gained and self._score >= self._goal
+        won = gain > 0 and self._won >= self._goal
         late = self._since_gain > self._patience
         if won:
             self.ending = "success"
@@ -118,9 +119,9 @@ class BankRollout(Rollout):
         elif out_of_time:
             self.ending = "truncated"
         elif self.random.happens(_KEEP_SHARE):
-            self._own.add(OwnState(self._game.snapshot(), self.preprocessor.observation.copy(), self._score))
+            self._own.add(OwnState(self._game.snapshot(), self.preprocessor.observation.copy(), self._won))
         terminated = won or lost or over or late
-        return Transition(float(gained), terminated=terminated, truncated=out_of_time and not terminated)
+        return Transition(float(gain > 0), terminated=terminated, truncated=out_of_time and not terminated)
 
     def result(self) -> Result | None:
         """Return whether a gain came; from the real start, whether the goal was reached."""

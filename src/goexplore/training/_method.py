@@ -37,8 +37,8 @@ class Teaching:
     """Gradient steps of cloning, so far."""
     agreement: float | None
     """Share of training frames in which the clone would choose what the expert chose."""
-    success_by_score: dict[float, float] = field(default_factory=dict)
-    """How often rollouts that begin with a score reach the next gain."""
+    success_by_points: dict[float, float] = field(default_factory=dict)
+    """How often rollouts that begin with so many points reach the next gain."""
 
 
 class TrainingMethod(ABC):

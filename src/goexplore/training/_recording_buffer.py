@@ -22,7 +22,11 @@ _MARK_EVERY = 8
 class RecordingBuffer:
     """Recordings of one environment, played again on the engine that trains from them."""
 
-    def __init__(self, env: EnvironmentSpec, preprocessing: PreprocessingConfig) -> None:
+    def __init__(
+        self, env: EnvironmentSpec, preprocessing: PreprocessingConfig, *, goal_is_a_gain: bool = False
+    ) -> None:
+        """`goal_is_a_gain` is for demonstrations that win nothing but end their episode."""
+        self.goal_is_a_gain = goal_is_a_gain
         self.env, self.preprocessing = env, preprocessing
         self._game = StochasticGame(env)
         self._game.reset()
@@ -32,8 +36,8 @@ class RecordingBuffer:
         self.is_image = self._preprocessor.is_image
         self._mark_every = 1 if len(self._game.env.snapshot()) <= _SMALL_SNAPSHOT else _MARK_EVERY
         self.recordings: list[Recording] = []
-        self.scores: list[NDArray[np.float64]] = []
-        """Of each recording, after each number of training frames."""
+        self.won: list[NDArray[np.float64]] = []
+        """Of each recording, the points won after each number of training frames, without those lost."""
         self._marks: list[list[GameState]] = []
         self._frames: list[Observation] = []
 
@@ -60,14 +64,17 @@ class RecordingBuffer:
                 "version of the environment; start a new run"
             )
         self.recordings.append(recording)
-        self.scores.append(np.concatenate([[0.0], np.cumsum(rewards)]))
+        gains = np.maximum(rewards, 0.0)
+        if self.goal_is_a_gain and recording.ending == "goal":
+            gains[-1] = 1.0
+        self.won.append(np.concatenate([[0.0], np.cumsum(gains)]))
         self._marks.append(marks)
         self._frames.append(frames)
 
     def sort(self) -> None:
         """Put the recordings into the order of their seeds."""
         order = sorted(range(len(self.recordings)), key=lambda number: self.recordings[number].seed)
-        lists: list[list[Any]] = [self.recordings, self.scores, self._marks, self._frames]
+        lists: list[list[Any]] = [self.recordings, self.won, self._marks, self._frames]
         for each in lists:
             each[:] = [each[number] for number in order]
 
@@ -114,11 +121,11 @@ class RecordingBuffer:
         return np.tile(mean, stack).astype(np.float32), np.tile(deviation, stack).astype(np.float32)
 
 
-def gains_ahead(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def gains_ahead(won: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return for each point how many training frames the next gain is away; -1 where there is none."""
-    ahead = np.full(len(scores), -1, np.int64)
-    for point in reversed(range(len(scores) - 1)):
-        if scores[point + 1] > scores[point]:
+    ahead = np.full(len(won), -1, np.int64)
+    for point in reversed(range(len(won) - 1)):
+        if won[point + 1] > won[point]:
             ahead[point] = 1
         elif ahead[point + 1] >= 0:
             ahead[point] = ahead[point + 1] + 1

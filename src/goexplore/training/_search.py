@@ -64,8 +64,10 @@ class SearchTraining(TrainingMethod):
         self.environments, self.env, self.preprocessing = config.environments, env, config.preprocessing
         self.target = demonstrations[0].target
         self._recordings_file = recordings
-        self._demonstrated = min(each.score for each in demonstrations)
-        self._buffer = RecordingBuffer(env, config.preprocessing)
+        points = [sum(reward for reward in each.rewards if reward > 0) for each in demonstrations]
+        nothing = max(points) == 0  # then it is the end of the episode that counts
+        self._demonstrated = 1.0 if nothing else min(points)
+        self._buffer = RecordingBuffer(env, config.preprocessing, goal_is_a_gain=nothing)
         self.action_count, self.frame_skip = self._buffer.action_count, self._buffer.frame_skip
         self.status = TrainingStatus()
         self._random_streams = RandomStreams(config.seed, group.number, update=0)
@@ -184,8 +186,9 @@ class SearchTraining(TrainingMethod):
         return collector
 
     def _goal(self) -> float:
-        """Return the score with which the demonstrations' end is reached, at least."""
-        reached = [each.score for each in self._buffer.recordings if each.ending == "goal"]
+        """Return the points with which the demonstrations' end is reached, at least."""
+        ends = zip(self._buffer.recordings, self._buffer.won, strict=True)
+        reached = [float(won[-1]) for recording, won in ends if recording.ending == "goal"]
         return min(reached, default=self._demonstrated)
 
     def update(self) -> Losses | None:
@@ -266,5 +269,5 @@ class SearchTraining(TrainingMethod):
             simulated=sum(each.simulated for each in recordings),
             cloned=self.status.cloned,
             agreement=self._agreement,
-            success_by_score=self._bank.by_score() if self._bank else {},
+            success_by_points=self._bank.by_points() if self._bank else {},
         )

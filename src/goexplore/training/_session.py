@@ -119,8 +119,8 @@ class TrainingProgress:
                 "expert_goals": self.teaching.reached_goal,
                 "expert_training_frames": self.teaching.simulated,
                 "cloned": self.teaching.cloned,
-                "success_by_score": {
-                    f"{score:g}": round(rate, 3) for score, rate in self.teaching.success_by_score.items()
+                "success_by_points": {
+                    f"{score:g}": round(rate, 3) for score, rate in self.teaching.success_by_points.items()
                 },
             }
         return TrainingMetrics(

@@ -48,9 +48,9 @@ class StateBankConfig:
 
 
 class Bin(NamedTuple):
-    """States that are alike: the score so far, and how far away the next gain is."""
+    """States that are alike: the points won so far, and how far away the next gain is."""
 
-    score: float
+    won: float
     distance: int
     """In bins."""
 
@@ -76,12 +76,12 @@ class StateBank:
         """Take up the recordings that are new."""
         config = self._config
         for number in range(self._count, len(buffer.recordings)):
-            scores, until = buffer.scores[number], buffer.recordings[number].taught_until
-            ahead = gains_ahead(scores)
+            won, until = buffer.won[number], buffer.recordings[number].taught_until
+            ahead = gains_ahead(won)
             self._longest = max(self._longest, int(ahead.max()))
             for point in range(1 + number % config.every, until, config.every):
                 if ahead[point] >= 0:
-                    where = Bin(float(scores[point]), int(ahead[point] - 1) // config.bin_length)
+                    where = Bin(float(won[point]), int(ahead[point] - 1) // config.bin_length)
                     self._states.setdefault(where, []).append(Start(number, point))
                     self._bin_of[Start(number, point)] = where
                     self.rates.setdefault(where, 0.5)
@@ -115,20 +115,20 @@ class StateBank:
                 self.rates[where] += self._config.learning_rate * (success - self.rates[where])
         self._update_weights()
 
-    def by_score(self) -> dict[float, float]:
-        """Return the mean success rate for each score."""
+    def by_points(self) -> dict[float, float]:
+        """Return the mean success rate for each number of points won before."""
         found: dict[float, list[float]] = {}
         for where, rate in self.rates.items():
-            found.setdefault(where.score, []).append(rate)
-        return {score: float(np.mean(rates)) for score, rates in sorted(found.items())}
+            found.setdefault(where.won, []).append(rate)
+        return {won: float(np.mean(rates)) for won, rates in sorted(found.items())}
 
     def state(self) -> dict[str, Any]:
         """Return everything that changes, as JSON values."""
-        return {"rates": [[where.score, where.distance, rate] for where, rate in sorted(self.rates.items())]}
+        return {"rates": [[where.won, where.distance, rate] for where, rate in sorted(self.rates.items())]}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to what `state` returned; states that are new since then keep their rates."""
-        for score, distance, rate in state["rates"]:
-            if Bin(score, distance) in self.rates:
-                self.rates[Bin(score, distance)] = rate
+        for won, distance, rate in state["rates"]:
+            if Bin(won, distance) in self.rates:
+                self.rates[Bin(won, distance)] = rate
         self._update_weights()
