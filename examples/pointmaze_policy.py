@@ -25,7 +25,7 @@ if __name__ == "__main__":
     problem = goexplore.Gymnasium(factory=maze, seed=3, draws=16)  # 16 pushes, so that a policy can choose
     run = goexplore.explore(problem, cell=goexplore.Grid("achieved_goal", size=0.25), game_frames=400_000)
     print("the way to the goal takes", len(run.best), "steps")
-    tiny = training_preset("tiny")
+    tiny = training_preset("tiny", "backward")
     config = dataclasses.replace(tiny, ppo=dataclasses.replace(tiny.ppo, discount=0.995))
     training = goexplore.robustify(run.demos(), config=config, run_dir="runs/pointmaze", minutes=8)
     print(
