@@ -164,8 +164,8 @@ class TestReplay:
             append_recording(tmp_path / "expert.jsonl", each, ACTIONS)
         buffer = replayed(read(tmp_path / "expert.jsonl"))
         assert buffer.recordings == recorded
-        for scores, each in zip(buffer.scores, recorded, strict=True):
-            assert scores.tolist() == np.cumsum([0.0, *each.rewards]).tolist()
+        for won, each in zip(buffer.won, recorded, strict=True):
+            assert won.tolist() == np.cumsum([0.0, *each.rewards]).tolist()
 
     def test_with_sticky_actions_within_training_frames(self):
         demonstration = first_key()
@@ -174,7 +174,7 @@ class TestReplay:
         recording = player.play(2)
         buffer = replayed([recording], env)
         assert buffer.steps == 4
-        assert buffer.scores[0][-1] == recording.score == 100
+        assert buffer.won[0][-1] == recording.score == 100
 
     def test_any_point_is_as_it_was(self, recorded):
         """The state, the action that would stick and what is seen."""
@@ -197,7 +197,7 @@ class TestReplay:
         buffer.sort()
         assert [each.seed for each in buffer.recordings] == [3, 4, 5]
         assert buffer.observation(2, 30).tobytes() == before
-        assert buffer.scores[2][-1] == recorded[0].score
+        assert buffer.won[2][-1] == recorded[0].score
 
     def test_what_is_taught_are_the_chosen_actions(self, recorded):
         half = [dataclasses.replace(each, taught_from=2, taught_until=12) for each in recorded[:2]]
