@@ -1,4 +1,4 @@
-"""Repeat the trainings behind docs/results.md: demonstrations of Montezuma's Revenge into policies.
+"""Repeat the trainings behind docs/results.md: demonstrations into policies, by either method.
 
 Searches and trainings are resumed, so this can be interrupted and started again. Everything goes to
 runs/milestones/.
@@ -20,7 +20,7 @@ TEN_SEARCHES = [("montezuma-2021", seed) for seed in range(10)]
 SEARCH_GAME_FRAMES = "3.9M"
 TEMPERATURE = 0.5
 """Of the policies that are evaluated: likely actions get likelier."""
-AFTER_DEATH = "--rollout.after-death 0.5"
+BACKWARD = "--method backward --rollout.after-death 0.5"
 """A skull that kills is gone after that: who has not learnt in such a room waits for it for ever."""
 
 
@@ -29,11 +29,13 @@ class Milestone(NamedTuple):
 
     score: float
     minutes: float
-    limits: str
+    limits: str = ""
     """Where it stops before."""
     seeds: int = 1
+    samples: Sequence[str] = ()
+    """Demonstrations that are included, or else those of searches."""
     searches: Sequence[tuple[str, int]] = ()
-    """Problems and seeds; none takes the samples of the first key."""
+    """Problems and seeds."""
     demos: str = ""
     """Options of `goexplore demos`."""
     settings: str = ""
@@ -41,39 +43,52 @@ class Milestone(NamedTuple):
 
 
 MILESTONES = {
-    "first-key": Milestone(score=100, minutes=40, limits="--until-success 0.9", seeds=3),
-    "door": Milestone(
+    "first-key": Milestone(score=100, minutes=6, seeds=3, samples=FIRST_KEYS[:1]),
+    "sword": Milestone(score=2500, minutes=22, samples=["montezuma-2500-points-00"]),
+    "gems": Milestone(score=5500, minutes=60, seeds=3, samples=["montezuma-5500-points-00"]),
+    "level-1": Milestone(
+        score=16_000, minutes=120, samples=["montezuma-level-1-00"], settings="--episodes 32"
+    ),
+    "first-key-backward": Milestone(
+        score=100,
+        minutes=40,
+        limits="--until-success 0.9",
+        seeds=3,
+        samples=FIRST_KEYS,
+        settings="--method backward",
+    ),
+    "door-backward": Milestone(
         score=400,
         minutes=60,
         limits="--until-success 0.7 --held 20M",
         searches=SIX_SEARCHES,
         demos="--until-score 400 --take different --count 10",
-        settings=AFTER_DEATH,
+        settings=BACKWARD,
     ),
-    "sword": Milestone(
+    "sword-backward": Milestone(
         score=2500,
         minutes=150,
         limits="--until-success 0.5 --held 50M",
         searches=SIX_SEARCHES,
         demos="--until-score 2500 --max-training-frames 530 --take different --count 5",
-        settings=AFTER_DEATH,
+        settings=BACKWARD,
     ),
-    "gems": Milestone(
+    "gems-backward": Milestone(
         score=5500,
         minutes=150,
         limits="--until-success 0.5 --held 50M",
         searches=TEN_SEARCHES,
         demos="--until-score 5500 --max-training-frames 1200 --take different --count 6",
-        settings=f"{AFTER_DEATH} --ppo.cloning 500",
+        settings=f"{BACKWARD} --ppo.cloning 500",
     ),
 }
 
 
 def find_demonstrations(name: str) -> list[str]:
-    """Search, and take demonstrations out of the searches."""
+    """Return samples, or search and take demonstrations out of the searches."""
     milestone, folder = MILESTONES[name], FOLDER / f"{name}-demos"
-    if not milestone.searches:
-        return FIRST_KEYS
+    if milestone.samples:
+        return list(milestone.samples)
     searches = {
         (problem, seed): FOLDER / f"search-{problem}-seed{seed}" for problem, seed in milestone.searches
     }
@@ -86,12 +101,16 @@ def find_demonstrations(name: str) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=MILESTONES, default=list(MILESTONES))
+    parser.add_argument("--seeds", type=int, nargs="*", help="by default those behind docs/results.md")
     chosen = parser.parse_args()
-    print("| milestone | points | seed | training frames | minutes | episodes | first lives |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    print(
+        "| milestone | points | seed | expert's training frames | training frames | minutes | episodes | "
+        "first lives |"
+    )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for name in chosen.only:
         milestone = MILESTONES[name]
-        for seed in range(milestone.seeds):
+        for seed in range(milestone.seeds) if chosen.seeds is None else chosen.seeds:
             path = FOLDER / f"{name}-seed{seed}"
             limits = ["--minutes", str(milestone.minutes), *milestone.limits.split()]
             settings = ["--seed", str(seed), *milestone.settings.split()]
@@ -99,8 +118,8 @@ def main() -> None:
             episodes, lives = evaluate(path, score=milestone.score, temperature=TEMPERATURE)
             last = last_metrics(path)
             print(
-                f"| {name} | {milestone.score:g} | {seed} | {last.training_frames:,} | "
-                f"{last.wall_seconds / 60:.1f} | {episodes} | {lives} |",
+                f"| {name} | {milestone.score:g} | {seed} | {last.expert_training_frames:,} | "
+                f"{last.training_frames:,} | {last.wall_seconds / 60:.1f} | {episodes} | {lives} |",
                 flush=True,
             )
 

@@ -59,7 +59,7 @@ def find_demonstrations(name: str) -> list[str]:
 def train_with(name: str, option: str, seed: int) -> Path:
     """Train with one option and seed."""
     task, path = TASKS[name], FOLDER / f"{name}-{option.replace(' ', '-')}-seed{seed}"
-    settings = ["--preset", task.preset, "--seed", str(seed), *task.options[option]]
+    settings = ["--method", "backward", "--preset", task.preset, "--seed", str(seed), *task.options[option]]
     limits = ["--training-frames", task.training_frames, "--until-success", task.success]
     train(find_demonstrations(name), path, settings=settings, limits=limits)
     return path
