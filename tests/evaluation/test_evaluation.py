@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ import torch
 from goexplore.api import find_policy
 from goexplore.cli import main
 from goexplore.demos import write_demonstration
-from goexplore.envs import NativeAtariEnv
+from goexplore.envs import Location, NativeAtariEnv
 from goexplore.errors import ConfigError, EngineError, PolicyError, ProblemError
 from goexplore.evaluation import (
+    Death,
     Episode,
     EpisodeInPlay,
     Evaluation,
@@ -24,6 +26,7 @@ from goexplore.evaluation import (
     RandomPlayer,
     evaluate,
     play_episodes,
+    share_with_interval,
 )
 from goexplore.games import AtariGame
 from goexplore.games.two_mazes import TwoMazesConfig
@@ -139,6 +142,11 @@ def test_lives_and_rooms_are_counted():
     assert all(each.lives_lost == 6 for each in episodes), "five to spare, and the last one"
     assert all(each.score == each.first_life_score == 0 for each in episodes)
     assert {(each.level, each.rooms) for each in episodes} == {(0, 1)}
+    for each in episodes:
+        assert [(death.level, death.room, death.score) for death in each.deaths] == [(0, 1, 0.0)] * 6
+        frames = [death.game_frame for death in each.deaths]
+        assert frames == sorted(set(frames))
+        assert frames[-1] == each.game_frames, "the game is over with the last life"
 
 
 def test_what_was_won_after_a_death_is_not_of_the_first_life():
@@ -159,6 +167,55 @@ def test_what_was_won_after_a_death_is_not_of_the_first_life():
     assert late.lives_lost == 1
     assert late.score == 100
     assert late.first_life_score == 0
+    (death,) = late.deaths
+    assert (death.location, death.score) == (Location(0, 1), 0)
+    assert 0 < death.game_frame < late.game_frames
+
+
+def ended(no_ops, score, deaths=(), **changes):
+    """Return an episode by hand; deaths are level, room and score."""
+    lost = tuple(
+        Death(level=level, room=room, score=then, game_frame=100 * number)
+        for number, (level, room, then) in enumerate(deaths, 1)
+    )
+    episode = Episode(
+        seed=0,
+        no_ops=no_ops,
+        repetition=0,
+        score=score,
+        first_life_score=lost[0].score if lost else score,
+        game_frames=1000,
+        lives_lost=len(lost),
+        level=0,
+        rooms=1,
+        truncated=False,
+        deaths=lost,
+    )
+    return dataclasses.replace(episode, **changes)
+
+
+def test_shares_and_rooms_by_hand():
+    episodes = [
+        ended(0, 500.0, [(0, 1, 100.0), (0, 4, 500.0)]),
+        ended(1, 500.0, [(0, 4, 500.0)], level=1),
+        ended(2, 900.0, [(0, 4, 0.0), (1, 4, 900.0), (0, 1, 900.0)], level=2),
+        ended(3, 0.0, truncated=True),
+    ]
+    evaluation = Evaluation(config=ONCE, episodes=episodes)
+    assert evaluation.reached(500) == share_with_interval(3, 4)
+    assert evaluation.first_lives_reached(500) == share_with_interval(1, 4)
+    assert [evaluation.reached_level(level).value for level in range(4)] == [1.0, 0.5, 0.25, 0.0]
+    assert evaluation.highest_level == 2
+    assert list(evaluation.deaths_by_room().items()) == [
+        (Location(0, 4), 3),
+        (Location(0, 1), 2),
+        (Location(1, 4), 1),
+    ]
+
+
+def test_lives_of_a_game_without_rooms_end_in_none_of_them():
+    evaluation = Evaluation(config=ONCE, episodes=[ended(0, 0.0, [(-1, -1, 0.0)], level=-1)])
+    assert evaluation.deaths_by_room() == {}
 
 
 def test_where_the_native_engine_cannot_go_on_ale_py_does(monkeypatch):
@@ -426,6 +483,38 @@ class TestCommand:
         assert self.evaluate("random:ALE/MontezumaRevenge-v5", "--max-game-frames", 400) == 0
         assert "31 episodes were truncated after 400 game frames" in capsys.readouterr().out
 
+    def test_goals_and_where_lives_end(self, tmp_path, capsys):
+        """Ten lives or so end in the first room, and nobody comes near the second goal."""
+        limits = ["--max-game-frames", 1500, "--goal", 0, "--goal", 5500, "--map", tmp_path / "deaths.png"]
+        assert self.evaluate("random:ALE/MontezumaRevenge-v5", *limits) == 0
+        said = capsys.readouterr().out
+        assert "100.0% (95 %: 89.0% to 100.0%) of episodes and 100.0%" in said
+        assert "of first lives reach 0 points\n" in said
+        assert "of first lives reach 5500 points\n" in said
+        assert "  lives end in (" in said
+        assert re.search(r"^ +0 +1 +\d+ +\d+\.\d%$", said, re.MULTILINE)
+        assert f"{tmp_path / 'deaths.png'}: level 0: " in said
+        assert (tmp_path / "deaths.png").stat().st_size > 1000
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--goal", "nan"], "expected --goal to be a finite number"),
+            (
+                ["--goal", "200", "--until-score", "100"],
+                "expected --goal to be at most 100, where episodes end",
+            ),
+            (["--map", "deaths.jpg"], "expected --map to be a file name that ends in .png"),
+            (["--map", "deaths.png"], "expected a game whose rooms lie on a map for --map, got two-mazes"),
+            (["random:two-mazes", "--map", "deaths.png"], "expected one source for --map, got 2"),
+        ],
+    )
+    def test_what_cannot_be_is_refused_before_the_work(self, arguments, message, capsys):
+        assert self.evaluate("random:two-mazes", *arguments) == 2
+        said = capsys.readouterr()
+        assert message in said.err
+        assert not said.out
+
     def test_a_user_s_policy(self, tmp_path, capsys):
         file = untrained(FactorySpec(Field), tmp_path / "mine.safetensors", shape=(2,))
         assert self.evaluate(file) == 2
@@ -463,7 +552,7 @@ def test_the_sample_policy_has_the_documented_numbers():
     found = evaluate(make, EvaluationConfig(until_score=100.0, seed=1000), workers=2)
     said = (
         f"{found.reached(100).text(percent=True)} of episodes and "
-        f"{found.reached_in_first_life(100).text(percent=True)} of first lives"
+        f"{found.first_lives_reached(100).text(percent=True)} of first lives"
     )
     documented = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
     assert said in documented.replace("\n", " ")

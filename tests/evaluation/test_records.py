@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pandas
 import pyarrow.parquet
 import pytest
 
-from goexplore.api import find_policy
+from goexplore.api import choose_policy, find_policy
 from goexplore.errors import EvaluationError
 from goexplore.evaluation import (
     Episode,
@@ -31,7 +32,8 @@ from goexplore.evaluation import (
 )
 from goexplore.evaluation import _protocol as protocol
 from goexplore.games.two_mazes import TwoMazesConfig
-from tests.training.mazes import demonstrate
+from goexplore.training import load_policy, save_policy
+from tests.training.mazes import MONTEZUMA, demonstrate, native
 
 CONFIG = EvaluationConfig(repetitions=3, max_game_frames=80)
 MAKE = functools.partial(OpenLoopPlayer, demonstrate())
@@ -47,6 +49,18 @@ def test_pandas_reads_the_episodes(tmp_path):
 def test_what_is_read_is_what_was_played(tmp_path):
     evaluation = evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
     assert read_episodes(tmp_path / "e.parquet")[0] == evaluation.episodes
+
+
+def test_deaths_are_kept(tmp_path):
+    make = functools.partial(RandomPlayer, native(MONTEZUMA))
+    evaluation = evaluate(
+        make, EvaluationConfig(repetitions=1, max_game_frames=1500), file=tmp_path / "e.parquet"
+    )
+    assert any(each.deaths for each in evaluation.episodes)
+    assert read_episodes(tmp_path / "e.parquet")[0] == evaluation.episodes
+    row = pandas.read_parquet(tmp_path / "e.parquet").query("lives_lost > 0").iloc[0]
+    assert len(row.deaths) == row.lives_lost
+    assert set(row.deaths[0]) == {"level", "room", "score", "game_frame"}
 
 
 def test_an_interrupted_evaluation_goes_on(tmp_path, monkeypatch):
@@ -122,14 +136,14 @@ def test_a_damaged_file_is_told(tmp_path):
         evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
 
 
-@pytest.mark.parametrize("version", ["1", "3"])
+@pytest.mark.parametrize("version", ["2", "4"])
 def test_a_file_of_another_version_is_told(tmp_path, version):
     file = tmp_path / "e.parquet"
     evaluate(MAKE, CONFIG, file=file)
     table = pyarrow.parquet.read_table(file)
     other = {**table.schema.metadata, b"version": version.encode()}
     pyarrow.parquet.write_table(table.replace_schema_metadata(other), file)
-    with pytest.raises(EvaluationError, match=rf"format version {version} instead of 2.*evaluate again"):
+    with pytest.raises(EvaluationError, match=rf"format version {version} instead of 3.*evaluate again"):
         read_episodes(file)
 
 
@@ -150,9 +164,13 @@ class TestChoice:
         episodes = [dataclasses.replace(episode, no_ops=number) for number in range(31)]
         return Evaluation(config=CONFIG, episodes=episodes)
 
-    def policies(self, tmp_path, points):
+    def policies(self, tmp_path, points, successes=None):
         return [
-            PolicyCandidate(file=tmp_path / f"{number:02d}", starting_point=point)
+            PolicyCandidate(
+                file=tmp_path / f"{number:02d}",
+                starting_point=point,
+                real_start_success=successes[number] if successes else None,
+            )
             for number, point in enumerate(points)
         ]
 
@@ -167,6 +185,15 @@ class TestChoice:
         assert drawn == candidates(policies, 10, seed=0)
         assert drawn != candidates(policies, 10, seed=1)
 
+    def test_where_successes_are_known_they_decide(self, tmp_path):
+        """Of equal ones the later: it has learnt for longer. Where none is known yet, none is tested."""
+        successes = [None, 0.2, 0.9, 0.5, 0.5, 0.5, 0.1]
+        policies = self.policies(tmp_path, [0, 0, 40, 0, 0, 0, 0], successes)
+        drawn = candidates(policies, 3, seed=0)
+        assert [int(each.file.name) for each in drawn] == [2, 4, 5]
+        assert candidates(policies, 3, seed=1) == drawn
+        assert len(candidates(policies, 50, seed=0)) == 6
+
     def test_the_best_is_tested_again(self, tmp_path):
         drawn = self.policies(tmp_path, [0, 0, 0])
         scores = dict(zip([each.file for each in drawn], [10.0, 30.0, 20.0], strict=True))
@@ -175,6 +202,26 @@ class TestChoice:
         )
         assert choice.file == drawn[1].file
         assert (choice.test.score, choice.retest.score) == (30.0, 23.0)
+
+    def test_policies_of_a_search_have_no_starting_points(self, tmp_path):
+        """Their success decides which are tested; the chosen one is kept."""
+        policy, about = load_policy(find_policy("montezuma-first-key"))
+        files = []
+        for number, success in enumerate([0.3, 0.8, None]):
+            trained = {**about.training, "starting_points": [], "real_start_success": success}
+            files.append(tmp_path / f"{number}.safetensors")
+            save_policy(policy, dataclasses.replace(about, training=trained), files[-1])
+        directory = SimpleNamespace(all_policies=lambda: files, chosen_policy=tmp_path / "chosen.safetensors")
+        run = SimpleNamespace(directory=directory, problem=None)
+        tested = []
+
+        def test(file, config, is_test):
+            tested.append((file.name, is_test))
+            return self.evaluation(1.0)
+
+        assert choose_policy(run, 1, test, CONFIG).file == files[1]
+        assert tested == [("1.safetensors", True), ("1.safetensors", False)]
+        assert directory.chosen_policy.read_bytes() == files[1].read_bytes()
 
     def test_without_policies_there_is_no_choice(self):
         with pytest.raises(EvaluationError, match="train for longer"):
