@@ -102,7 +102,8 @@ class Expert:
             self._sure -= 1
             return self._decision(situation, self._sure_of, self._last)
         (follow,) = self._judge(situation, [FOLLOW], config.tries)
-        if follow.survival == 1 and follow.gain >= 0.2 * config.horizon:
+        left = self._reference.goal - self._reference.progress(situation.tracker)
+        if follow.survival == 1 and follow.gain >= 0.2 * min(config.horizon, left):
             self._plan, self._sure, self._sure_of = None, config.commitment, FOLLOW
             return self._decision(situation, FOLLOW, follow)
         kept = self._keep(situation, follow)

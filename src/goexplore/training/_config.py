@@ -124,7 +124,8 @@ SEARCH_PRESETS: dict[str, SearchConfig] = {
     "small": SearchConfig(),
     # For small environments: observations that need no convolutions, short episodes.
     "tiny": SearchConfig(
-        episodes=24,
+        expert=ExpertConfig(horizon=20, tries=4, random_plans=12),
+        episodes=16,
         cloning=CloningConfig(steps=300),
         starts=StateBankConfig(bin_length=8, every=1),
         preprocessing=PreprocessingConfig(stack=1),
