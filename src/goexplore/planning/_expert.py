@@ -21,6 +21,8 @@ Kind: TypeAlias = Literal["follow", "wait", "go", "try"]
 _DELAYS = (0, 1, 2, 4, 7, 10, 14, 18, 22, 26)
 _STOPS = (4, 7, 11, 16, FOREVER)
 _STAY = Plan(0, 0)
+_MOST_SKIPS = 7
+"""Training frames, at most, until it is searched again where a search found nothing better."""
 _ROUNDS = ((14, 2), (6, 5))
 """After the first try of all plans: how many of them stay in the race, and how often they are tried then."""
 _OFFSETS = (-4, -2, 0, 1, 2, 4, 7)
@@ -92,6 +94,7 @@ class Expert:
         """What was decided before and is not over yet, and what it was worth then."""
         self._tried_anything = -9
         self._sure, self._sure_of = 0, FOLLOW
+        self._skip = self._skips = 0
         self._last = Judgement(1.0, 0.0)
 
     def decide(self, situation: Situation) -> Decision:
@@ -109,7 +112,13 @@ class Expert:
         kept = self._keep(situation, follow)
         if kept is not None:
             return kept
+        if self._skip > 0 and follow.survival == 1:  # nothing was better a moment ago, and there is no danger
+            self._skip -= 1
+            return self._decision(situation, FOLLOW, follow)
         plan, judgement = self._search(situation)
+        in_vain = plan == FOLLOW and judgement.survival == 1
+        self._skips = min(2 * self._skips + 1, _MOST_SKIPS) if in_vain else 0
+        self._skip = self._skips
         if plan == _STAY and judgement.survival == 1:  # nothing can be done yet, and nothing happens here
             self._plan, self._sure, self._sure_of = None, config.commitment, _STAY
             return self._decision(situation, _STAY, judgement)
