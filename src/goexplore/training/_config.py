@@ -60,9 +60,9 @@ class SearchConfig:
     """Episodes of the stochastic game that the expert plays."""
     cloning: CloningConfig = field(default_factory=CloningConfig)
     starts: StateBankConfig = field(default_factory=StateBankConfig)
-    freeze_convolutions: bool = True
-    """Whether PPO leaves the clone's convolutions as they are: their output is computed once, which makes
-    updates five times as fast."""
+    frozen_for: int | None = None
+    """Training frames for which PPO leaves the clone's convolutions as they are: their output is computed
+    once, which makes updates several times as fast. None: always; 0: never."""
     preprocessing: PreprocessingConfig = field(default_factory=PreprocessingConfig)
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(value_hidden=64))
     ppo: PPOConfig = field(
@@ -92,6 +92,13 @@ class SearchConfig:
     def __post_init__(self) -> None:
         require_at_least("seed", self.seed, 0)
         require_at_least("episodes", self.episodes, 1)
+        if self.frozen_for is not None:
+            require_at_least("frozen_for", self.frozen_for, 0)
+        if self.ppo.imitation or self.ppo.cloning:
+            raise ConfigError(
+                "expected `imitation` and `cloning` of `ppo` to be 0 for the method search, which has settings "
+                f"of its own for `cloning`, got {self.ppo.imitation:g} and {self.ppo.cloning}"
+            )
         require_between("repeat_action_probability", self.repeat_action_probability, 0.0, 0.999)
         require_between("no_ops", self.no_ops, 0, 10_000)
         if self.network.kind == "recurrent":

@@ -93,6 +93,8 @@ class SearchTraining(TrainingMethod):
         self._bank: StateBank | None = None
         self._saved_bank: dict[str, Any] = {}
         self.learner: Learner | None = None
+        self._frozen = False
+        """Whether the convolutions are not learnt at present."""
         self._env_workers: int | None = None
 
     @property
@@ -145,13 +147,21 @@ class SearchTraining(TrainingMethod):
 
     def _begin_ppo(self) -> None:
         config = self.config
-        if config.freeze_convolutions:
-            self.policy.features.requires_grad_(not self._buffer.is_image)
         self._cloner = None
-        self.learner = Learner(self.policy, config.ppo, self.group, self._random_streams)
+        self._make_learner()
         self._bank = StateBank(self._buffer, config.starts)
         if self._saved_bank:
             self._bank.restore(self._saved_bank)
+
+    def _make_learner(self) -> None:
+        """Learn everything, or everything but the convolutions."""
+        self._frozen = self._should_freeze()
+        self.policy.features.requires_grad_(not self._frozen)
+        self.learner = Learner(self.policy, self.ppo, self.group, self._random_streams)
+
+    def _should_freeze(self) -> bool:
+        limit = self.config.frozen_for
+        return self._buffer.is_image and (limit is None or self.status.training_frames < limit)
 
     def _start_environments(self, bank: StateBank) -> Collector:
         config = self.config
@@ -182,7 +192,6 @@ class SearchTraining(TrainingMethod):
             self._random_streams,
             mixed_precision=config.ppo.mixed_precision,
         )
-        collector.sees_once = config.freeze_convolutions and self._buffer.is_image
         return collector
 
     def _goal(self) -> float:
@@ -237,8 +246,11 @@ class SearchTraining(TrainingMethod):
         assert self._bank is not None
         ppo = self.ppo
         self._random_streams.restart(self.status.updates)
+        if self._frozen and not self._should_freeze():
+            self._make_learner()
         if self.collector is None:
             self.collector = self._start_environments(self._bank)
+        self.collector.sees_once = self._frozen
         experience, results = self.collector.collect(ppo.steps, ppo.discount)
         losses = self.learner.update(experience, value_only=self.status.updates < ppo.value_warm_up)
         results = [each for part in self.group.gather(results) for each in part]
