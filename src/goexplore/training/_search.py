@@ -185,14 +185,13 @@ class SearchTraining(TrainingMethod):
             workers=self._env_workers,
             cores=torch.get_num_threads(),
         )
-        collector = Collector(
+        return Collector(
             self.policy,
             vector_env,
             bank,
             self._random_streams,
             mixed_precision=config.ppo.mixed_precision,
         )
-        return collector
 
     def _goal(self) -> float:
         """Return the points with which the demonstrations' end is reached, at least."""
