@@ -96,8 +96,8 @@ class SearchConfig:
             require_at_least("frozen_for", self.frozen_for, 0)
         if self.ppo.imitation or self.ppo.cloning:
             raise ConfigError(
-                "expected `imitation` and `cloning` of `ppo` to be 0 for the method search, which has its own "
-                f"settings for `cloning`, got {self.ppo.imitation:g} and {self.ppo.cloning}"
+                "expected `imitation` and `cloning` of `ppo` to be 0 for the method search, which has "
+                f"settings of its own for `cloning`, got {self.ppo.imitation:g} and {self.ppo.cloning}"
             )
         require_between("repeat_action_probability", self.repeat_action_probability, 0.0, 0.999)
         require_between("no_ops", self.no_ops, 0, 10_000)
