@@ -209,10 +209,12 @@ class TestLostLife:
         assert begun.result() == Result(Start(0, 40), False)
         np.testing.assert_array_equal(begun.preprocessor.observation, key.observation(0, 40))
 
-    def test_a_life_lost_from_a_state_of_a_recording_ends_there(self, key):
-        begun = self.dead(key, after_death=1.0, start=Start(0, 1))
-        begun.begin(Start(0, 40))
-        assert begun.result() == Result(Start(0, 40), False)
+    def test_a_life_lost_from_a_state_of_a_recording_ends_there(self):
+        env = native(MONTEZUMA_WHOLE)
+        waiting = recording_buffer(recording(bytes(10), env), env=env, preprocessing=PreprocessingConfig())
+        begun = self.dead(waiting, after_death=1.0, start=Start(0, 5))
+        begun.begin(Start(0, 8))
+        assert begun.result() == Result(Start(0, 8), False)
 
     def test_it_goes_on_once_for_every_life(self, key):
         begun = self.dead(key, after_death=1.0)
