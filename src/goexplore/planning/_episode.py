@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from goexplore.demos import Demonstration
+from goexplore.errors import EngineError
 from goexplore.planning._expert import Expert, ExpertConfig
 from goexplore.planning._guided_game import GuidedGame, make_reference
 from goexplore.planning._places import choose_places
@@ -70,7 +71,11 @@ class ExpertPlayer:
         ending: Ending | None = None
         while ending is None:
             decision = expert.decide(game.situation())
-            actions, step = game.play(decision.action, random)
+            try:
+                actions, step = game.play(decision.action, random)
+            except EngineError:  # as far as the native engine can tell, the game ends here
+                ending = "game over"
+                continue
             played += actions
             chosen.append(decision.action)
             rewards.append(step.reward)

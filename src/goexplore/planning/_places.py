@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from goexplore.cells import CellRepresentation
 from goexplore.demos import Demonstration
 from goexplore.envs import AtariEnvironment, Environment
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, EnvironmentContractError
 from goexplore.planning._reference import Place
 from goexplore.play import StochasticGame, as_vector
 from goexplore.problems import CellsSpec, EnvironmentSpec
@@ -135,9 +135,10 @@ def choose_places(
     game = StochasticGame(env)
     if MemoryPlaces.are_known(game.env):
         return _memory_places
+    game.reset()
     try:
-        cells(game.env)
-    except ConfigError:  # there are no usual cells for real numbers
+        cells(game.env).reset(game.env.observation())
+    except (ConfigError, EnvironmentContractError):  # there are no usual cells for real numbers
         game.reset()
         vectors = [as_vector(game.env.observation(), np.float64)]
         for demonstration in demonstrations:

@@ -22,6 +22,10 @@ _MOST_ACTIONS = 10_000_000
 """No file makes us unpack more."""
 
 
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, zlib.error)
+"""What a line that is no recording raises."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recording:
     """What was played from the real start on, step by step of the environment, and what was meant."""
@@ -79,7 +83,7 @@ def read_recordings(files: Iterable[Path], action_count: int) -> Iterator[Record
                 break
             try:
                 yield _parse(line, action_count)
-            except (ValueError, KeyError, TypeError, zlib.error) as error:
+            except _DAMAGE as error:
                 if number + 2 == len(lines):
                     break
                 raise CheckpointError(
@@ -88,12 +92,18 @@ def read_recordings(files: Iterable[Path], action_count: int) -> Iterator[Record
                 ) from error
 
 
-def drop_torn_line(file: Path) -> None:
-    """Cut off what a crash left of a last line, so that the next one begins a line of its own."""
+def drop_torn_line(file: Path, action_count: int) -> None:
+    """Cut off a last line that a crash left in pieces, so that the next one begins a line of its own."""
     if not file.exists():
         return
     content = file.read_bytes()
     whole = content[: content.rfind(b"\n") + 1]
+    last = whole[:-1].rfind(b"\n") + 1
+    try:
+        if whole:
+            _parse(whole[last:-1], action_count)
+    except _DAMAGE:
+        whole = whole[:last]
     if whole != content:
         with file.open("rb+") as opened:
             opened.truncate(len(whole))

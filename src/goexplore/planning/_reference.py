@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from goexplore.archive import Actions
@@ -90,21 +91,22 @@ class Reference:
 
     def _add(self, trajectory: Trajectory) -> None:
         begin, length = len(self.rows), len(trajectory.actions)
-        end, points = begin + length, 0.0
-        gains: list[float] = []
-        first = begin
-        for step, place in enumerate(trajectory.places):
-            if step and place.level > trajectory.places[step - 1].level:
-                self.stretches.append(Stretch(range(first, begin + step), end, gains))
-                first, points, gains = begin + step, 0.0, []
-            action = int(trajectory.actions[step]) if step < length else -1
-            progress = self.goal - length + step
-            self.rows.append(Row(place, len(gains), action, progress, len(self.stretches)))
-            if step < length:
-                points += trajectory.rewards[step]
-                if trajectory.rewards[step] > 0:
-                    gains.append(points)
-        self.stretches.append(Stretch(range(first, len(self.rows)), end, gains))
+        levels = [place.level for place in trajectory.places]
+        firsts = [0, *(step for step in range(1, length + 1) if levels[step] > levels[step - 1]), length + 1]
+        for first, after in pairwise(firsts):
+            points = [0.0]
+            for reward in trajectory.rewards[first : after - 1]:
+                points.append(points[-1] + reward)
+            gains = [now for before, now in pairwise(points) if now > before]
+            self.stretches.append(Stretch(range(begin + first, begin + after), begin + length, gains))
+            for step in range(first, after):
+                action = int(trajectory.actions[step]) if step < length else -1
+                # Not simply the number of gains so far: where points were lost since, some do not count.
+                stage = self._stage(len(self.stretches) - 1, points[step - first])
+                progress = self.goal - length + step
+                self.rows.append(
+                    Row(trajectory.places[step], stage, action, progress, len(self.stretches) - 1)
+                )
 
     def begin(self) -> Tracker:
         """Return where every game begins: with the demonstration that is the shortest."""

@@ -91,8 +91,10 @@ class BackwardTraining(TrainingMethod):
         return self.curriculum.state()
 
     def restore(self, status: TrainingStatus, state: dict[str, Any]) -> None:
-        """Go back to a checkpoint."""
-        self.curriculum.restore(state)
+        """Go back to a checkpoint, or to the beginning where there is no state."""
+        self.curriculum = Curriculum(self.buffer.lengths, self.config.curriculum)
+        if state:
+            self.curriculum.restore(state)
         self.status = status
 
     @property

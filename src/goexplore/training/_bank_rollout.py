@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from goexplore.envs import Step
 from goexplore.play import MAX_NO_OPS, REPEAT_ACTION_PROBABILITY, GameState, Observation
@@ -16,6 +16,14 @@ from goexplore.training._state_bank import StateBankConfig
 _KEPT_PER_SCORE = 300
 _ENOUGH = 50
 _KEEP_SHARE = 0.01
+
+
+class Patience(Protocol):
+    """Says after how many training frames without a gain a rollout ends."""
+
+    def __call__(self, won: float, distance: int | None = None) -> int:
+        """It has won so many points, and begins at a known distance from the next gain, or anywhere."""
+        ...
 
 
 class OwnState(NamedTuple):
@@ -54,11 +62,14 @@ class BankRollout(Rollout):
         random: SplitMix64,
         *,
         goal: float,
-        patience: int,
+        patience: Patience,
         repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
         no_ops: int = MAX_NO_OPS,
     ) -> None:
-        """A rollout ends with the `goal`, so many points won, or after `patience` without a gain."""
+        """A rollout ends with the `goal`, so many points won, or when it had no gain for too long.
+
+        `patience` says how long that is.
+        """
         super().__init__(
             buffer.env, buffer.preprocessing, random, repeat_action_probability=repeat_action_probability
         )
@@ -71,6 +82,7 @@ class BankRollout(Rollout):
         """Go to where a rollout begins: where `start` says, or right after a lost life."""
         self.ending = None
         self._since_gain, self._success = 0, False
+        self._allowed: int | None = None
         if self._lost_life and self.random.happens(self._config.after_death):
             self._start: Start | None = None
             self._lost_life = False
@@ -93,6 +105,7 @@ class BankRollout(Rollout):
         else:
             self._buffer.restore(self._game, *start)
             self.preprocessor.observation[:] = self._buffer.observation(*start)
+            self._allowed = self._patience(won, int(self._buffer.ahead[start.demonstration][start.point]))
         self._won = won
 
     def finish_step(self, step: Step | None) -> Transition:
@@ -106,9 +119,11 @@ class BankRollout(Rollout):
         gain = 1.0 if over and self._buffer.goal_is_a_gain and not lost else max(reward, 0.0)
         if gain:
             self._won += gain
-            self._success, self._since_gain = True, 0
+            self._success, self._since_gain, self._allowed = True, 0, None
+        if self._allowed is None:
+            self._allowed = self._patience(self._won)
         won = gain > 0 and self._won >= self._goal
-        late = self._since_gain > self._patience
+        late = self._since_gain >= self._allowed
         if won:
             self.ending = "success"
         elif lost or over:

@@ -65,6 +65,10 @@ class TrainingMethod(ABC):
     def optimizer(self) -> torch.optim.Optimizer:
         """Of what is learnt at present."""
 
+    def read(self) -> None:
+        """Read what earlier sessions left beside checkpoints."""
+        return
+
     @abstractmethod
     def start(self, env_workers: int | None = None) -> None:
         """Make ready what plays."""

@@ -134,7 +134,7 @@ class Policy(nn.Module):
         if self.memory is not None:
             memory = self.memory(hidden, memory)
             hidden = torch.cat([hidden, memory], dim=-1)
-        return self.policy(hidden), self._value(seen, hidden), memory
+        return self._logits(hidden), self._value(seen, hidden), memory
 
     def unroll(self, observations: Tensor, memory: Tensor, episode_start: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values along sequences, time first; memory is empty at an episode's start."""
@@ -147,7 +147,13 @@ class Policy(nn.Module):
                 memory = self.memory(now, memory * (~starts).unsqueeze(-1))
                 memories.append(memory)
             hidden = torch.cat([hidden, torch.stack(memories)], dim=-1)
-        return self.policy(hidden), self._value(seen, hidden)
+        return self._logits(hidden), self._value(seen, hidden)
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        """Return logits, always with 32 bits: with 16, probabilities would be off by a tenth."""
+        with torch.autocast(hidden.device.type, enabled=False):
+            logits: Tensor = self.policy(hidden.float())
+            return logits
 
     def _value(self, seen: Tensor, hidden: Tensor) -> Tensor:
         """Return estimates of the return; a value of its own does not change what is seen."""

@@ -38,6 +38,8 @@ class RecordingBuffer:
         self.recordings: list[Recording] = []
         self.won: list[NDArray[np.float64]] = []
         """Of each recording, the points won after each number of training frames, without those lost."""
+        self.ahead: list[NDArray[np.int64]] = []
+        """Of each recording, how many training frames the next gain is away; -1 where there is none."""
         self._marks: list[list[GameState]] = []
         self._frames: list[Observation] = []
 
@@ -68,13 +70,14 @@ class RecordingBuffer:
         if self.goal_is_a_gain and recording.ending == "goal":
             gains[-1] = 1.0
         self.won.append(np.concatenate([[0.0], np.cumsum(gains)]))
+        self.ahead.append(gains_ahead(self.won[-1]))
         self._marks.append(marks)
         self._frames.append(frames)
 
     def sort(self) -> None:
         """Put the recordings into the order of their seeds."""
         order = sorted(range(len(self.recordings)), key=lambda number: self.recordings[number].seed)
-        lists: list[list[Any]] = [self.recordings, self.won, self._marks, self._frames]
+        lists: list[list[Any]] = [self.recordings, self.won, self.ahead, self._marks, self._frames]
         for each in lists:
             each[:] = [each[number] for number in order]
 

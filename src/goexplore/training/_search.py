@@ -106,20 +106,19 @@ class SearchTraining(TrainingMethod):
             return self._cloner.optimizer
         return torch.optim.Adam(self.policy.parameters())
 
-    def start(self, env_workers: int | None = None) -> None:
+    def read(self) -> None:
         """Read the expert's episodes of earlier sessions."""
-        self._env_workers = env_workers
         if self.group.writes:
-            drop_torn_line(self._recordings_file)
+            drop_torn_line(self._recordings_file, self.action_count)
         self.group.gather(None)
-        if not self._buffer.recordings:
-            self._read()
-        self._prepare()
-
-    def _read(self) -> None:
         if self._recordings_file.exists():
             for each in read_recordings([self._recordings_file], self.action_count):
                 self._buffer.add(each)
+
+    def start(self, env_workers: int | None = None) -> None:
+        """Make ready what the first piece of work needs."""
+        self._env_workers = env_workers
+        self._prepare()
 
     def _prepare(self) -> None:
         """Make ready what the next piece of work needs."""
@@ -239,14 +238,13 @@ class SearchTraining(TrainingMethod):
         self._agreement = sum(agreements) / len(agreements)
         if status.cloned == steps:
             cloner.finish()
+            self._begin_ppo()  # now, so that a checkpoint has the optimiser that it will be resumed with
 
     def _improve(self) -> Losses:
         assert self.learner is not None
         assert self._bank is not None
         ppo = self.ppo
         self._random_streams.restart(self.status.updates)
-        if self._frozen and not self._should_freeze():
-            self._make_learner()
         if self.collector is None:
             self.collector = self._start_environments(self._bank)
         self.collector.sees_once = self._frozen
@@ -255,6 +253,8 @@ class SearchTraining(TrainingMethod):
         results = [each for part in self.group.gather(results) for each in part]
         self._bank.update(results)
         self.count(len(results), [result.success for result in results if result.start.point == 0])
+        if self._frozen and not self._should_freeze():
+            self._make_learner()
         return losses
 
     def state(self) -> dict[str, Any]:
@@ -265,8 +265,6 @@ class SearchTraining(TrainingMethod):
         """Go back to a checkpoint: the recordings are all there."""
         self.status, self._saved_bank = status, state
         self._cloner = self.learner = self._bank = None
-        if not self._buffer.recordings:
-            self._read()
         self._prepare()
 
     def teaching(self) -> Teaching:

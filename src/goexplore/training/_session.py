@@ -202,6 +202,7 @@ def run_training(
                 TrainingDirectory.create(run.path, config, demonstrations)
             stack.enter_context(run.locked())
         if resume:
+            training.read()
             damaged = run.restore_checkpoint(training)
             group.gather(None)  # all have read what the first one sets aside now
             for folder, warning in damaged.items():
@@ -231,8 +232,10 @@ def _make_training(
     run: TrainingDirectory,
     problem: Problem | None,
 ) -> TrainingMethod:
+    # Whatever the method, demonstrations must be of one kind and replay.
+    buffer = DemonstrationBuffer(demonstrations, config.preprocessing, env)
     if isinstance(config, BackwardConfig):
-        return BackwardTraining(DemonstrationBuffer(demonstrations, config.preprocessing, env), config, group)
+        return BackwardTraining(buffer, config, group)
     known = problem or find_registered(demonstrations[0].target)
     return SearchTraining(
         demonstrations,

@@ -10,7 +10,7 @@ import numpy as np
 from goexplore.errors import ConfigError, require_at_least, require_between, require_positive
 from goexplore.random import SplitMix64
 from goexplore.training._curriculum import Result, Start
-from goexplore.training._recording_buffer import RecordingBuffer, gains_ahead
+from goexplore.training._recording_buffer import RecordingBuffer
 
 REAL_START = Start(0, 0)
 
@@ -27,8 +27,9 @@ class StateBankConfig:
     own_share: float = 0.25
     """Share of the other rollouts that begin at a state that the policy itself has reached."""
     patience: float = 2.0
-    """A rollout ends after so many times the longest stretch between two gains of the recordings, if there
-    was no gain in it."""
+    """A rollout ends if no gain came after so many times what the recordings took to the next one ..."""
+    more_patience: int = 50
+    """... and so many training frames more."""
     bin_length: int = 25
     """Training frames before a gain that are taken together, to see how often rollouts from there succeed."""
     every: int = 4
@@ -44,6 +45,7 @@ class StateBankConfig:
         for name in ("bin_length", "every"):
             require_at_least(name, getattr(self, name), 1)
         require_positive("patience", self.patience)
+        require_at_least("more_patience", self.more_patience, 0)
         require_between("floor", self.floor, 1e-6, 1)
 
 
@@ -64,27 +66,36 @@ class StateBank:
         self._bin_of: dict[Start, Bin] = {}
         self.rates: dict[Bin, float] = {}
         """Success rates: how often the next gain was reached."""
-        self._count, self._longest = 0, 1
+        self._count = 0
+        self._longest: dict[float, int] = {}
+        """For each number of points, how many training frames the next gain was away at most."""
         self.extend(buffer)
 
-    @property
-    def patience(self) -> int:
-        """Training frames without a gain after which a rollout ends."""
-        return max(1, round(self._config.patience * self._longest))
+    def patience(self, won: float, distance: int | None = None) -> int:
+        """Return after how many training frames without a gain a rollout ends.
+
+        It has won so many points before, and begins at a known distance from the next gain, or anywhere.
+        """
+        if distance is None:
+            distance = self._longest.get(won) or max(self._longest.values())
+        return round(self._config.patience * distance) + self._config.more_patience
 
     def extend(self, buffer: RecordingBuffer) -> None:
         """Take up the recordings that are new."""
         config = self._config
         for number in range(self._count, len(buffer.recordings)):
             won, until = buffer.won[number], buffer.recordings[number].taught_until
-            ahead = gains_ahead(won)
-            self._longest = max(self._longest, int(ahead.max()))
+            ahead = buffer.ahead[number]
+            for points, distance in zip(won.tolist(), ahead.tolist(), strict=True):
+                self._longest[points] = max(self._longest.get(points, 1), distance)
             for point in range(1 + number % config.every, until, config.every):
                 if ahead[point] >= 0:
                     where = Bin(float(won[point]), int(ahead[point] - 1) // config.bin_length)
                     self._states.setdefault(where, []).append(Start(number, point))
                     self._bin_of[Start(number, point)] = where
-                    self.rates.setdefault(where, 0.5)
+                    # What is far away from a gain is hopeless until it was tried: so training begins near
+                    # gains and moves back from there.
+                    self.rates.setdefault(where, 0.5 ** (1 + where.distance))
         self._count = len(buffer.recordings)
         if not self._states:
             raise ConfigError(
