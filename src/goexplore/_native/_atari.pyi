@@ -97,6 +97,7 @@ class Planner:
         ceiling: int,
         /,
     ) -> list[tuple[int, float]]: ...
+    def follow(self, snapshot: Buffer, tracker: tuple[int, int, int], /) -> tuple[int, int, int]: ...
 
 def play_each(
     machines: tuple[Machine, ...], actions: tuple[bytes, ...], frame_skip: int, /

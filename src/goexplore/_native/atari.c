@@ -856,6 +856,21 @@ done:
     return list;
 }
 
+/* Where in the reference a state is: what the real game asks after every training frame. */
+static PyObject *planner_follow(PlannerObject *self, PyObject *arguments)
+{
+    Py_buffer snapshot;
+    Tracker tracker;
+    if (!PyArg_ParseTuple(arguments, "y*(iii)", &snapshot, &tracker.row, &tracker.stall, &tracker.base))
+        return NULL;
+    const bool read = read_situation(&self->planner, &snapshot, tracker);
+    PyBuffer_Release(&snapshot);
+    if (!read)
+        return NULL;
+    tracker = follow(&self->planner, &self->planner.machine.state, tracker);
+    return Py_BuildValue("iii", tracker.row, tracker.stall, tracker.base);
+}
+
 static PyObject *planner_played(PlannerObject *self, void *closure)
 {
     (void)closure;
@@ -866,6 +881,8 @@ static PyMethodDef planner_methods[] = {
     {"judge", (PyCFunction)planner_judge, METH_VARARGS,
      "judge(snapshot, last_action, tracker, plans, streams, horizon, ceiling)\n--\n\nTry each plan with each stream of "
      "draws; return how often it survived, and the sum of its gains."},
+    {"follow", (PyCFunction)planner_follow, METH_VARARGS,
+     "follow(snapshot, tracker)\n--\n\nReturn where in the reference a state is, after one more training frame."},
     {NULL, NULL, 0, NULL},
 };
 

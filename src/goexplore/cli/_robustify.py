@@ -282,8 +282,6 @@ def _show_teaching(teaching: Teaching) -> dict[str, str]:
     }
     if teaching.agreement is not None:
         shown["clone"] = f"{thousands(teaching.cloned)} steps, agrees in {teaching.agreement:.0%}"
-    if teaching.success_by_points:
-        shown["next gain %"] = " ".join(
-            f"{score:g}:{100 * rate:.0f}" for score, rate in teaching.success_by_points.items()
-        )
+    if teaching.success_along_the_way:
+        shown["along the way %"] = " ".join(f"{100 * rate:.0f}" for rate in teaching.success_along_the_way)
     return shown

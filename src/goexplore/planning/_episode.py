@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 
-from goexplore.demos import Demonstration
 from goexplore.errors import EngineError
 from goexplore.planning._expert import Expert, ExpertConfig
-from goexplore.planning._guided_game import GuidedGame, make_reference
-from goexplore.planning._places import choose_places
+from goexplore.planning._guided_game import GuidedGame
 from goexplore.planning._recording import Ending, Recording
 from goexplore.planning._simulator import make_simulator
-from goexplore.play import MAX_NO_OPS, REPEAT_ACTION_PROBABILITY
-from goexplore.problems import CellsSpec, EnvironmentSpec
+from goexplore.play import MAX_NO_OPS
 from goexplore.random import SplitMix64, stream_state
 
 _BEFORE_DEATH = 45
@@ -27,24 +23,16 @@ class ExpertPlayer:
 
     def __init__(
         self,
-        demonstrations: list[Demonstration],
+        make_game: Callable[[], GuidedGame],
         config: ExpertConfig,
-        env: EnvironmentSpec,
-        cells: CellsSpec,
         *,
-        repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
         no_ops: int = MAX_NO_OPS,
-        deficit: float = 0.0,
     ) -> None:
-        """`env` is the environment on the engine that plays."""
-        places = choose_places(demonstrations, env, cells)
-        make_game = partial(GuidedGame, env, places, repeat_action_probability=repeat_action_probability)
-        self.reference = make_reference(demonstrations, make_game, deficit=deficit)
-        self.game = make_game(reference=self.reference)
+        """`make_game` makes guided games: see `guide`."""
+        self.game = make_game()
+        self.reference = self.game.reference
         self._no_ops = no_ops
-        simulator = make_simulator(
-            make_game(reference=self.reference), horizon=config.horizon, ceiling=config.ceiling
-        )
+        simulator = make_simulator(make_game(), horizon=config.horizon, ceiling=config.ceiling)
         inner = self.game.game.env
         self.expert = Expert(
             self.reference, simulator, config, action_count=inner.action_count, no_op=inner.no_op

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from goexplore.archive import Actions
 from goexplore.demos import Demonstration
+from goexplore.envs import Step
 from goexplore.errors import DemonstrationError
-from goexplore.planning._places import MakePlaces
+from goexplore.planning._places import MakePlaces, choose_places
+from goexplore.planning._planner import make_planner
 from goexplore.planning._reference import Reference, Tracker, Trajectory
 from goexplore.play import REPEAT_ACTION_PROBABILITY, GameState, Played, StochasticGame
-from goexplore.problems import EnvironmentSpec
+from goexplore.problems import CellsSpec, EnvironmentSpec
 from goexplore.random import SplitMix64
 
 
@@ -41,6 +44,7 @@ class GuidedGame:
         self.game.reset()
         self._places = make_places(self.game.env)
         self._reference = reference
+        self._planner = None if reference is None else make_planner(self.game, reference)
         self.score = 0.0
         self.tracker = Tracker()
 
@@ -80,8 +84,19 @@ class GuidedGame:
         actions = self.game.draw(action, random)
         return actions, self._see(self.game.finish_step(self.game.env.play(actions)))
 
+    def repeat(self, actions: Actions) -> Played:
+        """Play a training frame again of which every step of the environment is known."""
+        return self._see(self.game.repeat(actions))
+
+    def finish_step(self, step: Step) -> Played:
+        """See where a training frame led that was played elsewhere, as the game's `draw` said."""
+        return self._see(self.game.finish_step(step))
+
     def _see(self, played: Played) -> Played:
         self.score += played.reward
+        if self._planner is not None:  # the same, many times as fast
+            self.tracker = Tracker(*self._planner.follow(self.game.env.snapshot(), self.tracker))
+            return played
         place = self._places.update()
         if place is not None:
             self.tracker = self.reference.follow(place, self.score, self.tracker)
@@ -103,9 +118,25 @@ class GuidedGame:
         self.score, self.tracker = situation.score, situation.tracker
 
 
-def make_reference(
-    demonstrations: Sequence[Demonstration], make_game: Callable[[], GuidedGame], *, deficit: float = 0.0
-) -> Reference:
-    """Return demonstrations as a reference, played on the engine that will plan with it."""
-    game = make_game()
-    return Reference([game.trajectory(each) for each in demonstrations], deficit=deficit)
+def guide(
+    demonstrations: Sequence[Demonstration],
+    env: EnvironmentSpec,
+    cells: CellsSpec,
+    *,
+    repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
+    deficit: float = 0.0,
+) -> Callable[[], GuidedGame]:
+    """Return what makes games that are guided by demonstrations.
+
+    `env` is the environment on the engine that plays; `cells` tell places apart if memory does not.
+    """
+    places = choose_places(demonstrations, env, cells)
+    game = GuidedGame(env, places)
+    reference = Reference([game.trajectory(each) for each in demonstrations], deficit=deficit)
+    return partial(
+        GuidedGame,
+        env,
+        places,
+        reference=reference,
+        repeat_action_probability=repeat_action_probability,
+    )

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore import _native as native
 from goexplore.archive import Actions
-from goexplore.envs import NativeAtariEnv, load_cartridge
 from goexplore.planning._guided_game import GuidedGame, Situation
-from goexplore.planning._places import MemoryPlaces
-from goexplore.planning._reference import Reference
+from goexplore.planning._planner import make_planner
 from goexplore.random import SplitMix64
 
 if TYPE_CHECKING:
@@ -155,43 +152,7 @@ class NativeSimulator:
 
 def make_simulator(game: GuidedGame, *, horizon: int, ceiling: int) -> Simulator:
     """Return the fastest simulator that there is for a game, which is this simulator's own from now on."""
-    env = game.game.env
-    if isinstance(env, NativeAtariEnv) and MemoryPlaces.are_known(env):
-        planner = _native_planner(env, game)
+    planner = make_planner(game.game, game.reference)
+    if planner is not None:
         return NativeSimulator(planner, horizon=horizon, ceiling=ceiling)
     return PythonSimulator(game, horizon=horizon, ceiling=ceiling)
-
-
-def _native_planner(env: NativeAtariEnv, game: GuidedGame) -> Planner:
-    facts, reference = env.facts, game.reference
-    assert facts.position_addresses is not None
-    addresses = (facts.level_address, facts.room_address, *facts.position_addresses)
-    level, room, x, y = (-1 if address is None else address for address in addresses)
-    rows, gains, stretches = _tables(reference)
-    return native.require_atari().Planner(
-        cartridge=load_cartridge(env.rom),
-        actions=env.action_numbers,
-        no_op=env.no_op,
-        frame_skip=game.game.frame_skip,
-        repeat=int(game.game.repeat_action_probability * 2**32),
-        addresses=(level, room, x, y),
-        grounded=bytes(value for pair in facts.grounded for value in pair),
-        deficit=int(reference.deficit),
-        rows=rows.tobytes(),
-        gains=gains.tobytes(),
-        stretches=stretches.tobytes(),
-    )
-
-
-def _tables(reference: Reference) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return a reference of memory places as the native planner reads it."""
-    rows = [
-        (*row.place.key, *row.place.position[:2], int(row.place.position[2] > 0), *row[1:])  # type: ignore[misc]
-        for row in reference.rows
-    ]
-    gains: list[float] = []
-    stretches = []
-    for each in reference.stretches:
-        stretches.append((each.rows.start, each.rows.stop - 1, each.end, len(gains), len(each.gains)))
-        gains += each.gains
-    return np.array(rows, np.int32), np.array(gains, np.int32), np.array(stretches, np.int32)

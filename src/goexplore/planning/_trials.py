@@ -13,6 +13,7 @@ from goexplore.envs import Location
 from goexplore.errors import WorkerError, require_at_least
 from goexplore.planning._episode import ExpertPlayer
 from goexplore.planning._expert import ExpertConfig
+from goexplore.planning._guided_game import guide
 from goexplore.planning._recording import Recording
 from goexplore.problems import CellsSpec, EnvironmentSpec
 from goexplore.random import stream_state
@@ -58,9 +59,8 @@ class ExpertSettings:
 
     def make(self) -> ExpertPlayer:
         """Return a player."""
-        return ExpertPlayer(
-            list(self.demonstrations), self.config, self.env, self.cells, deficit=self.deficit
-        )
+        make_game = guide(self.demonstrations, self.env, self.cells, deficit=self.deficit)
+        return ExpertPlayer(make_game, self.config)
 
 
 _players: dict[int, ExpertPlayer] = {}

@@ -110,8 +110,8 @@ class TrainingMetrics:
     """In which it tried plans out."""
     cloned: int = 0
     """Gradient steps of cloning."""
-    success_by_points: dict[str, float] = field(default_factory=dict)
-    """How often rollouts that begin with so many points reach the next gain."""
+    success_along_the_way: list[float] = field(default_factory=list)
+    """How often rollouts succeed that begin in each tenth of the way."""
 
     def scalars(self) -> dict[str, float]:
         """Return what TensorBoard shows."""
@@ -119,8 +119,6 @@ class TrainingMetrics:
         for name, value in dataclasses.asdict(self).items():
             if isinstance(value, list):
                 values |= {f"{name}/{number}": each for number, each in enumerate(value) if each is not None}
-            elif isinstance(value, dict):
-                values |= {f"{name}/{key}": each for key, each in value.items()}
             elif value is not None and not isinstance(value, str):
                 values[name] = value
         return values

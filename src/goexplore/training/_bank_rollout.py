@@ -1,58 +1,50 @@
-"""Rollouts from states of recorded episodes: from gain to gain, until a life is lost."""
+"""Rollouts from states of recorded episodes, rewarded for progress along the demonstrations."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from goexplore.envs import Step
-from goexplore.play import MAX_NO_OPS, REPEAT_ACTION_PROBABILITY, GameState, Observation
+from goexplore.planning import Situation
+from goexplore.play import MAX_NO_OPS, Observation
 from goexplore.random import SplitMix64
 from goexplore.training._curriculum import Result, Start
 from goexplore.training._recording_buffer import RecordingBuffer
 from goexplore.training._rollout import Rollout, Transition
 from goexplore.training._state_bank import StateBankConfig
 
-_KEPT_PER_SCORE = 300
-_ENOUGH = 50
+_KEPT_PER_BIN = 100
+_ENOUGH = 20
 _KEEP_SHARE = 0.01
-
-
-class Patience(Protocol):
-    """Says after how many training frames without a gain a rollout ends."""
-
-    def __call__(self, won: float, distance: int | None = None) -> int:
-        """It has won so many points, and begins at a known distance from the next gain, or anywhere."""
-        ...
 
 
 class OwnState(NamedTuple):
     """A state that the policy reached."""
 
-    state: GameState
+    situation: Situation
     observation: Observation
-    won: float
-    """Points won before, without those lost."""
 
 
 class OwnStates:
-    """States that the policy reached, the last ones for each number of points: shared within a process."""
+    """States that the policy reached, the last ones of each bin: environments of a process share them."""
 
-    def __init__(self) -> None:
-        self._kept: dict[float, deque[OwnState]] = {}
+    def __init__(self, bin_length: int) -> None:
+        self._bin_length = bin_length
+        self._kept: dict[int, deque[OwnState]] = {}
 
-    def add(self, state: OwnState) -> None:
-        """Keep a state; the oldest with as many points is forgotten."""
-        self._kept.setdefault(state.won, deque(maxlen=_KEPT_PER_SCORE)).append(state)
+    def add(self, progress: int, state: OwnState) -> None:
+        """Keep a state; the oldest of its bin is forgotten."""
+        self._kept.setdefault(progress // self._bin_length, deque(maxlen=_KEPT_PER_BIN)).append(state)
 
-    def draw(self, won: float, random: SplitMix64) -> OwnState | None:
-        """Return one with so many points, if there are enough."""
-        kept = self._kept.get(won, ())
+    def draw(self, progress: int, random: SplitMix64) -> OwnState | None:
+        """Return one of the same bin, if there are enough."""
+        kept = self._kept.get(progress // self._bin_length, ())
         return kept[random.index(len(kept))] if len(kept) >= _ENOUGH else None
 
 
 class BankRollout(Rollout):
-    """Success is the next gain; the rollout goes on after it, until the goal or a lost life."""
+    """A rollout goes on until the demonstrations' end, a lost life, or a long pause without progress."""
 
     def __init__(
         self,
@@ -61,69 +53,60 @@ class BankRollout(Rollout):
         own: OwnStates,
         random: SplitMix64,
         *,
-        goal: float,
-        patience: Patience,
-        repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
+        patience: int,
         no_ops: int = MAX_NO_OPS,
     ) -> None:
-        """A rollout ends with the `goal`, so many points won, or when it had no gain for too long.
-
-        `patience` says how long that is.
-        """
-        super().__init__(
-            buffer.env, buffer.preprocessing, random, repeat_action_probability=repeat_action_probability
-        )
+        """A rollout ends after `patience` training frames without further progress."""
+        self._guided = buffer.make_game()
+        super().__init__(self._guided.game, buffer.preprocessing, random)
         self._buffer, self._config, self._own = buffer, config, own
-        self._goal, self._patience, self._no_ops = goal, patience, no_ops
+        self._patience, self._no_ops = patience, no_ops
         self._lost_life = False
-        self._won = 0.0
 
     def begin(self, start: Start) -> None:
         """Go to where a rollout begins: where `start` says, or right after a lost life."""
         self.ending = None
-        self._since_gain, self._success = 0, False
-        self._allowed: int | None = None
         if self._lost_life and self.random.happens(self._config.after_death):
             self._start: Start | None = None
-            self._lost_life = False
             self.preprocessor.reset()
-            return
-        self._lost_life = False
-        self._start = start
-        self._from_the_start = start.point == 0
-        if start.point == 0:
-            self._won = 0.0
-            self._game.reset(self.random.index(self._no_ops + 1))
-            self.preprocessor.reset()
-            return
-        won = float(self._buffer.won[start.demonstration][start.point])
-        own = self._own.draw(won, self.random) if self.random.happens(self._config.own_share) else None
-        if own is not None:
-            self._start = None
-            self._game.restore(own.state)
-            self.preprocessor.observation[:] = own.observation
         else:
-            self._buffer.restore(self._game, *start)
-            self.preprocessor.observation[:] = self._buffer.observation(*start)
-            self._allowed = self._patience(won, int(self._buffer.ahead[start.demonstration][start.point]))
-        self._won = won
+            self._start = start
+            self._from_the_start = start.point == 0
+            if self._from_the_start:
+                self._guided.reset(self.random.index(self._no_ops + 1))
+                self.preprocessor.reset()
+            else:
+                self._begin_there(start)
+        self._lost_life = False
+        self._first = self._best = self._guided.progress
+        self._pause = 0
+
+    def _begin_there(self, start: Start) -> None:
+        """Go to a recorded state, or to one that the policy itself reached about as far along the way."""
+        if self.random.happens(self._config.own_share):
+            progress = int(self._buffer.progress[start.demonstration][start.point])
+            own = self._own.draw(progress, self.random)
+            if own is not None:
+                self._start = None
+                self._guided.restore(own.situation)
+                self.preprocessor.observation[:] = own.observation
+                return
+        self._buffer.restore(self._guided, *start)
+        self.preprocessor.observation[:] = self._buffer.observation(*start)
 
     def finish_step(self, step: Step | None) -> Transition:
-        """Return what it brought: a reward of 1 for a gain."""
+        """Return what it brought: a reward for further progress."""
         if step is None:  # so rare that the rollout may simply be truncated
             self._start, self.ending = None, "truncated"
             return Transition(0.0, truncated=True)
-        reward, over, out_of_time, lost = self._game.finish_step(step)
+        _, over, out_of_time, lost = self._guided.finish_step(step)
         self.preprocessor.observe()
-        self._since_gain += 1
-        gain = 1.0 if over and self._buffer.goal_is_a_gain and not lost else max(reward, 0.0)
-        if gain:
-            self._won += gain
-            self._success, self._since_gain, self._allowed = True, 0, None
-        if self._allowed is None:
-            self._allowed = self._patience(self._won)
-        won = gain > 0 and self._won >= self._goal
-        late = self._since_gain >= self._allowed
+        progress = self._guided.progress
+        further = 0 if lost else max(0, progress - self._best)
+        self._best += further
+        self._pause = 0 if further else self._pause + 1
+        won = self._best >= self._buffer.goal
+        late = self._pause >= self._patience
         if won:
             self.ending = "success"
         elif lost or over:
@@ -134,12 +117,19 @@ class BankRollout(Rollout):
         elif out_of_time:
             self.ending = "truncated"
         elif self.random.happens(_KEEP_SHARE):
-            self._own.add(OwnState(self._game.snapshot(), self.preprocessor.observation.copy(), self._won))
+            self._own.add(progress, OwnState(self._guided.situation(), self.preprocessor.observation.copy()))
         terminated = won or lost or over or late
-        return Transition(float(gain > 0), terminated=terminated, truncated=out_of_time and not terminated)
+        reward = min(
+            further / self._config.advance, 1.0
+        )  # who takes a short cut is not rewarded for its length
+        return Transition(reward, terminated=terminated, truncated=out_of_time and not terminated)
 
     def result(self) -> Result | None:
-        """Return whether a gain came; from the real start, whether the goal was reached."""
+        """Return whether it made enough progress; from the real start, whether it came to the end."""
         if self._start is None:
             return None
-        return Result(self._start, self.ending == "success" if self._from_the_start else self._success)
+        if self._from_the_start:
+            return Result(self._start, self.ending == "success")
+        return Result(
+            self._start, self.ending == "success" or self._best - self._first >= self._config.advance
+        )

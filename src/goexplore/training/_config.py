@@ -134,7 +134,7 @@ SEARCH_PRESETS: dict[str, SearchConfig] = {
         expert=ExpertConfig(horizon=20, tries=4, random_plans=12),
         episodes=16,
         cloning=CloningConfig(steps=300),
-        starts=StateBankConfig(bin_length=8, every=1),
+        starts=StateBankConfig(advance=16, bin_length=8, every=1),
         preprocessing=PreprocessingConfig(stack=1),
         network=NetworkConfig(channels=(), hidden=128, value_hidden=64),
         ppo=PPOConfig(

@@ -37,8 +37,8 @@ class Teaching:
     """Gradient steps of cloning, so far."""
     agreement: float | None
     """Share of training frames in which the clone would choose what the expert chose."""
-    success_by_points: dict[float, float] = field(default_factory=dict)
-    """How often rollouts that begin with so many points reach the next gain."""
+    success_along_the_way: list[float] = field(default_factory=list)
+    """How often rollouts succeed that begin in each tenth of the way."""
 
 
 class TrainingMethod(ABC):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.errors import CheckpointError
-from goexplore.planning import Recording
-from goexplore.play import GameState, Observation, PreprocessingConfig, Preprocessor, StochasticGame
-from goexplore.problems import EnvironmentSpec
+from goexplore.planning import GuidedGame, Recording, Situation
+from goexplore.play import Observation, PreprocessingConfig, Preprocessor
 
 _SMALL_SNAPSHOT = 1024
 """Bytes up to which the state of every training frame is kept."""
@@ -20,45 +19,40 @@ _MARK_EVERY = 8
 
 
 class RecordingBuffer:
-    """Recordings of one environment, played again on the engine that trains from them."""
+    """Recordings of one game, played again on the engine that trains from them."""
 
-    def __init__(
-        self, env: EnvironmentSpec, preprocessing: PreprocessingConfig, *, goal_is_a_gain: bool = False
-    ) -> None:
-        """`goal_is_a_gain` is for demonstrations that win nothing but end their episode."""
-        self.goal_is_a_gain = goal_is_a_gain
-        self.env, self.preprocessing = env, preprocessing
-        self._game = StochasticGame(env)
-        self._game.reset()
-        self.action_count, self.frame_skip = self._game.action_count, self._game.frame_skip
-        self._preprocessor = Preprocessor(self._game.env, preprocessing)
+    def __init__(self, make_game: Callable[[], GuidedGame], preprocessing: PreprocessingConfig) -> None:
+        """`make_game` makes games that know how far along the demonstrations they are."""
+        self.make_game, self.preprocessing = make_game, preprocessing
+        self._game = make_game()
+        game = self._game.game
+        game.reset()
+        self.goal = self._game.reference.goal
+        """The progress with which the demonstrations end."""
+        self.action_count, self.frame_skip = game.action_count, game.frame_skip
+        self._steps = game.frame_skip // game.env.frame_skip
+        self._preprocessor = Preprocessor(game.env, preprocessing)
         self.shape, self.dtype = self._preprocessor.shape, self._preprocessor.dtype
         self.is_image = self._preprocessor.is_image
-        self._mark_every = 1 if len(self._game.env.snapshot()) <= _SMALL_SNAPSHOT else _MARK_EVERY
+        self._mark_every = 1 if len(game.env.snapshot()) <= _SMALL_SNAPSHOT else _MARK_EVERY
         self.recordings: list[Recording] = []
-        self.won: list[NDArray[np.float64]] = []
-        """Of each recording, the points won after each number of training frames, without those lost."""
-        self.ahead: list[NDArray[np.int64]] = []
-        """Of each recording, how many training frames the next gain is away; -1 where there is none."""
-        self._marks: list[list[GameState]] = []
+        self.progress: list[NDArray[np.int64]] = []
+        """Of each recording, after each number of training frames."""
+        self._marks: list[list[Situation]] = []
         self._frames: list[Observation] = []
-
-    @property
-    def steps(self) -> int:
-        """Steps of the environment in a training frame."""
-        return self.frame_skip // self._game.env.frame_skip
 
     def add(self, recording: Recording) -> None:
         """Play a recording again, and keep what rollouts and cloning need of it."""
-        game, steps = self._game, self.steps
+        game, steps = self._game, self._steps
         game.reset(recording.no_ops)
-        marks, rewards = [], []
+        marks, rewards, progress = [], [], [game.progress]
         frames = np.empty((recording.training_frames + 1, *self._preprocessor.frame().shape), self.dtype)
         for step in range(recording.training_frames):
             if step % self._mark_every == 0:
-                marks.append(game.snapshot())
+                marks.append(game.situation())
             frames[step] = self._preprocessor.frame()
             rewards.append(game.repeat(recording.played[step * steps : (step + 1) * steps]).reward)
+            progress.append(game.progress)
         frames[-1] = self._preprocessor.frame()
         if rewards != list(recording.rewards):
             raise CheckpointError(
@@ -66,26 +60,22 @@ class RecordingBuffer:
                 "version of the environment; start a new run"
             )
         self.recordings.append(recording)
-        gains = np.maximum(rewards, 0.0)
-        if self.goal_is_a_gain and recording.ending == "goal":
-            gains[-1] = 1.0
-        self.won.append(np.concatenate([[0.0], np.cumsum(gains)]))
-        self.ahead.append(gains_ahead(self.won[-1]))
+        self.progress.append(np.array(progress))
         self._marks.append(marks)
         self._frames.append(frames)
 
     def sort(self) -> None:
         """Put the recordings into the order of their seeds."""
         order = sorted(range(len(self.recordings)), key=lambda number: self.recordings[number].seed)
-        lists: list[list[Any]] = [self.recordings, self.won, self.ahead, self._marks, self._frames]
+        lists: list[list[Any]] = [self.recordings, self.progress, self._marks, self._frames]
         for each in lists:
             each[:] = [each[number] for number in order]
 
-    def restore(self, game: StochasticGame, number: int, point: int) -> None:
+    def restore(self, game: GuidedGame, number: int, point: int) -> None:
         """Bring a game to a point of a recording, not the first."""
         mark = max(0, point - 1) // self._mark_every
         game.restore(self._marks[number][mark])
-        steps = self.steps
+        steps = self._steps
         for step in range(mark * self._mark_every, point):
             game.repeat(self.recordings[number].played[step * steps : (step + 1) * steps])
 
@@ -94,6 +84,15 @@ class RecordingBuffer:
         last = np.arange(point - self.preprocessing.stack + 1, point + 1).clip(min=0)
         seen: Observation = self._frames[number][last].reshape(self.shape)
         return seen
+
+    def longest_pause(self) -> int:
+        """Return the most training frames that a recording takes to get further: the median of all."""
+        longest = []
+        for recording, progress in zip(self.recordings, self.progress, strict=True):
+            best = np.maximum.accumulate(progress[: recording.taught_until + 1])
+            moves = np.flatnonzero(np.diff(best, prepend=-1))
+            longest.append(int(np.diff(moves).max(initial=1)))
+        return int(np.median(longest))
 
     def taught(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return recording and training frame of everything that is to be learnt."""
@@ -122,14 +121,3 @@ class RecordingBuffer:
         deviation[deviation < 1e-6] = 1.0
         stack = self.preprocessing.stack
         return np.tile(mean, stack).astype(np.float32), np.tile(deviation, stack).astype(np.float32)
-
-
-def gains_ahead(won: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return for each point how many training frames the next gain is away; -1 where there is none."""
-    ahead = np.full(len(won), -1, np.int64)
-    for point in reversed(range(len(won) - 1)):
-        if won[point + 1] > won[point]:
-            ahead[point] = 1
-        elif ahead[point + 1] >= 0:
-            ahead[point] = ahead[point + 1] + 1
-    return ahead

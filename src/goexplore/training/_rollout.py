@@ -20,7 +20,6 @@ from goexplore.play import (
     Preprocessor,
     StochasticGame,
 )
-from goexplore.problems import EnvironmentSpec
 from goexplore.random import SplitMix64
 from goexplore.training._buffer import DemonstrationBuffer
 from goexplore.training._curriculum import Result, Start
@@ -100,16 +99,10 @@ class Transition(NamedTuple):
 class Rollout(ABC):
     """One environment that plays rollouts, one after the other."""
 
-    def __init__(
-        self,
-        env: EnvironmentSpec,
-        preprocessing: PreprocessingConfig,
-        random: SplitMix64,
-        *,
-        repeat_action_probability: float,
-    ) -> None:
+    def __init__(self, game: StochasticGame, preprocessing: PreprocessingConfig, random: SplitMix64) -> None:
+        """The game is this rollout's own from now on."""
         self.random = random
-        self._game = StochasticGame(env, repeat_action_probability=repeat_action_probability)
+        self._game = game
         self._game.reset()
         self.preprocessor = Preprocessor(self.env, preprocessing)
         self.ending: Ending | None = None
@@ -156,12 +149,8 @@ class DemonstrationRollout(Rollout):
     """Rollouts of the Backward Algorithm: from points of demonstrations, whose score is their goal."""
 
     def __init__(self, buffer: DemonstrationBuffer, config: RolloutConfig, random: SplitMix64) -> None:
-        super().__init__(
-            buffer.env,
-            buffer.preprocessing,
-            random,
-            repeat_action_probability=config.repeat_action_probability,
-        )
+        game = StochasticGame(buffer.env, repeat_action_probability=config.repeat_action_probability)
+        super().__init__(game, buffer.preprocessing, random)
         self._ends_at_life_loss = config.ends_at_life_loss(buffer)
         self._buffer, self._config = buffer, config
         self._longest = config.max_game_frames // buffer.frame_skip

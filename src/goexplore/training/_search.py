@@ -21,6 +21,7 @@ from goexplore.planning import (
     Recording,
     append_recording,
     drop_torn_line,
+    guide,
     read_recordings,
 )
 from goexplore.problems import CellsSpec, EnvironmentSpec
@@ -64,26 +65,21 @@ class SearchTraining(TrainingMethod):
         self.environments, self.env, self.preprocessing = config.environments, env, config.preprocessing
         self.target = demonstrations[0].target
         self._recordings_file = recordings
-        points = [sum(reward for reward in each.rewards if reward > 0) for each in demonstrations]
-        nothing = max(points) == 0  # then it is the end of the episode that counts
-        self._demonstrated = 1.0 if nothing else min(points)
-        self._buffer = RecordingBuffer(env, config.preprocessing, goal_is_a_gain=nothing)
+        make_game = guide(
+            demonstrations,
+            env,
+            cells,
+            repeat_action_probability=config.repeat_action_probability,
+            deficit=config.allowed_deficit,
+        )
+        self._buffer = RecordingBuffer(make_game, config.preprocessing)
         self.action_count, self.frame_skip = self._buffer.action_count, self._buffer.frame_skip
         self.status = TrainingStatus()
         self._random_streams = RandomStreams(config.seed, group.number, update=0)
         torch.manual_seed(config.seed)  # all processes begin with the same weights
         self.policy = Policy(config.network, shape=self._buffer.shape, actions=self.action_count)
         self.policy.to(group.device)
-        self._make_expert = partial(
-            ExpertPlayer,
-            list(demonstrations),
-            config.expert,
-            env,
-            cells,
-            repeat_action_probability=config.repeat_action_probability,
-            no_ops=config.no_ops,
-            deficit=config.allowed_deficit,
-        )
+        self._make_expert = partial(ExpertPlayer, make_game, config.expert, no_ops=config.no_ops)
         self._expert: ExpertPlayer | None = None
         self._seeds: list[int] = []
         """Of the episodes that this process has to play."""
@@ -164,15 +160,13 @@ class SearchTraining(TrainingMethod):
 
     def _start_environments(self, bank: StateBank) -> Collector:
         config = self.config
-        own = OwnStates()
+        own = OwnStates(config.starts.bin_length)
         make: Callable[[SplitMix64], BankRollout] = partial(
             BankRollout,
             self._buffer,
             config.starts,
             own,
-            goal=self._goal(),
             patience=bank.patience,
-            repeat_action_probability=config.repeat_action_probability,
             no_ops=config.no_ops,
         )
         streams = self._random_streams.environment_streams(
@@ -191,12 +185,6 @@ class SearchTraining(TrainingMethod):
             self._random_streams,
             mixed_precision=config.ppo.mixed_precision,
         )
-
-    def _goal(self) -> float:
-        """Return the points with which the demonstrations' end is reached, at least."""
-        ends = zip(self._buffer.recordings, self._buffer.won, strict=True)
-        reached = [float(won[-1]) for recording, won in ends if recording.ending == "goal"]
-        return min(reached, default=self._demonstrated)
 
     def update(self) -> Losses | None:
         """Let the expert play, or clone it, or improve the clone with PPO."""
@@ -278,5 +266,5 @@ class SearchTraining(TrainingMethod):
             simulated=sum(each.simulated for each in recordings),
             cloned=self.status.cloned,
             agreement=self._agreement,
-            success_by_points=self._bank.by_points() if self._bank else {},
+            success_along_the_way=self._bank.along_the_way() if self._bank else [],
         )

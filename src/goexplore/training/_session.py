@@ -119,9 +119,7 @@ class TrainingProgress:
                 "expert_goals": self.teaching.reached_goal,
                 "expert_training_frames": self.teaching.simulated,
                 "cloned": self.teaching.cloned,
-                "success_by_points": {
-                    f"{score:g}": round(rate, 3) for score, rate in self.teaching.success_by_points.items()
-                },
+                "success_along_the_way": [round(each, 3) for each in self.teaching.success_along_the_way],
             }
         return TrainingMetrics(
             training_frames=status.training_frames,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,10 @@ REAL_START = Start(0, 0)
 
 @dataclass(frozen=True, kw_only=True)
 class StateBankConfig:
-    """Where rollouts begin, and how they end."""
+    """Where rollouts begin, what they are rewarded for, and how they end.
+
+    Progress is counted in training frames of the demonstrations.
+    """
 
     real_start_share: float = 0.4
     """Share of the rollouts that begin at the real start of the game, with no-ops."""
@@ -27,82 +31,53 @@ class StateBankConfig:
     own_share: float = 0.25
     """Share of the other rollouts that begin at a state that the policy itself has reached."""
     patience: float = 2.0
-    """A rollout ends if no gain came after so many times what the recordings took to the next one ..."""
-    more_patience: int = 50
+    """A rollout ends after so many times the longest pause of a typical recording without progress ..."""
+    more_patience: int = 30
     """... and so many training frames more."""
+    advance: int = 50
+    """Progress that is rewarded with 1, and that makes a rollout a success."""
     bin_length: int = 25
-    """Training frames before a gain that are taken together, to see how often rollouts from there succeed."""
+    """Progress that is taken together, to see how often rollouts from there succeed."""
     every: int = 4
     """Training frames between the states of a recording that rollouts begin at."""
     learning_rate: float = 0.06
     """How much a rollout's success counts in the success rate of where it began."""
-    floor: float = 0.02
+    floor: float = 0.03
     """Weight of states from which success is certain, or hopeless; at most 0.25 is added to it."""
 
     def __post_init__(self) -> None:
         for name in ("real_start_share", "after_death", "own_share", "learning_rate"):
             require_between(name, getattr(self, name), 0, 1)
-        for name in ("bin_length", "every"):
+        for name in ("advance", "bin_length", "every"):
             require_at_least(name, getattr(self, name), 1)
         require_positive("patience", self.patience)
         require_at_least("more_patience", self.more_patience, 0)
         require_between("floor", self.floor, 1e-6, 1)
 
 
-class Bin(NamedTuple):
-    """States that are alike: the points won so far, and how far away the next gain is."""
-
-    won: float
-    distance: int
-    """In bins."""
-
-
 class StateBank:
     """Draws starts and learns from results where success is uncertain."""
 
     def __init__(self, buffer: RecordingBuffer, config: StateBankConfig) -> None:
+        """Take up the recordings, as far as they do well."""
         self._config = config
-        self._states: dict[Bin, list[Start]] = {}
-        self._bin_of: dict[Start, Bin] = {}
-        self.rates: dict[Bin, float] = {}
-        """Success rates: how often the next gain was reached."""
-        self._count = 0
-        self._longest: dict[float, int] = {}
-        """For each number of points, how many training frames the next gain was away at most."""
-        self.extend(buffer)
-
-    def patience(self, won: float, distance: int | None = None) -> int:
-        """Return after how many training frames without a gain a rollout ends.
-
-        It has won so many points before, and begins at a known distance from the next gain, or anywhere.
-        """
-        if distance is None:
-            distance = self._longest.get(won) or max(self._longest.values())
-        return round(self._config.patience * distance) + self._config.more_patience
-
-    def extend(self, buffer: RecordingBuffer) -> None:
-        """Take up the recordings that are new."""
-        config = self._config
-        for number in range(self._count, len(buffer.recordings)):
-            won, until = buffer.won[number], buffer.recordings[number].taught_until
-            ahead = buffer.ahead[number]
-            for points, distance in zip(won.tolist(), ahead.tolist(), strict=True):
-                self._longest[points] = max(self._longest.get(points, 1), distance)
-            for point in range(1 + number % config.every, until, config.every):
-                if ahead[point] >= 0:
-                    where = Bin(float(won[point]), int(ahead[point] - 1) // config.bin_length)
-                    self._states.setdefault(where, []).append(Start(number, point))
-                    self._bin_of[Start(number, point)] = where
-                    # What is far away from a gain is hopeless until it was tried: so training begins near
-                    # gains and moves back from there.
-                    self.rates.setdefault(where, 0.5 ** (1 + where.distance))
-        self._count = len(buffer.recordings)
+        self._bins: list[int] = []
+        self._states: dict[int, list[Start]] = {}
+        for number, recording in enumerate(buffer.recordings):
+            for point in range(1 + number % config.every, recording.taught_until, config.every):
+                where = int(buffer.progress[number][point]) // config.bin_length
+                self._states.setdefault(where, []).append(Start(number, point))
         if not self._states:
             raise ConfigError(
-                "expected recorded episodes with at least one gain to begin from, got none: give "
-                "demonstrations that win something, or more expert episodes"
+                "expected recorded episodes to begin from, got none that survives for long: give other "
+                "demonstrations, or more expert episodes"
             )
+        self._bin_of = {start: where for where, starts in self._states.items() for start in starts}
         self._bins = sorted(self._states)
+        self.rates = dict.fromkeys(self._bins, 0.5)
+        """Success rate of each bin."""
+        self.patience = round(config.patience * buffer.longest_pause()) + config.more_patience
+        """Training frames without further progress after which a rollout ends."""
         self._update_weights()
 
     def _update_weights(self) -> None:
@@ -118,7 +93,7 @@ class StateBank:
         states = self._states[self._bins[index]]
         return states[random.index(len(states))]
 
-    def update(self, results: list[Result]) -> None:
+    def update(self, results: Sequence[Result]) -> None:
         """Learn how rollouts went."""
         for start, success in results:
             where = self._bin_of.get(start)
@@ -126,20 +101,18 @@ class StateBank:
                 self.rates[where] += self._config.learning_rate * (success - self.rates[where])
         self._update_weights()
 
-    def by_points(self) -> dict[float, float]:
-        """Return the mean success rate for each number of points won before."""
-        found: dict[float, list[float]] = {}
-        for where, rate in self.rates.items():
-            found.setdefault(where.won, []).append(rate)
-        return {won: float(np.mean(rates)) for won, rates in sorted(found.items())}
+    def along_the_way(self, parts: int = 10) -> list[float]:
+        """Return the mean success rates of parts of the way, from the beginning to the end."""
+        rates = [self.rates[each] for each in self._bins]
+        return [float(each.mean()) for each in np.array_split(rates, min(parts, len(rates)))]
 
     def state(self) -> dict[str, Any]:
         """Return everything that changes, as JSON values."""
-        return {"rates": [[where.won, where.distance, rate] for where, rate in sorted(self.rates.items())]}
+        return {"rates": [[where, self.rates[where]] for where in self._bins]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to what `state` returned; states that are new since then keep their rates."""
-        for won, distance, rate in state["rates"]:
-            if Bin(won, distance) in self.rates:
-                self.rates[Bin(won, distance)] = rate
+        """Go back to what `state` returned."""
+        for where, rate in state["rates"]:
+            if where in self.rates:
+                self.rates[where] = rate
         self._update_weights()
