@@ -121,27 +121,26 @@ class TestGains:
         assert made.follow(here(STEP * 15), 90.0, Tracker(16)).row == 25
         assert made.follow(here(STEP * 15), 89.0, Tracker(16)).row == 15
 
-    @pytest.mark.parametrize(
-        "cost",
-        [
-            0.0,
-            pytest.param(
-                -1.0,
-                marks=pytest.mark.xfail(
-                    strict=True, reason="points fall below those of the gain, so that it counts as lost"
-                ),
-            ),
-        ],
-    )
-    def test_a_demonstration_whose_steps_cost_points_follows_itself(self, cost):
+    @pytest.mark.parametrize("cost", [0.0, -1.0, -3.0])
+    @pytest.mark.parametrize("deficit", [0.0, 10.0])
+    def test_a_demonstration_whose_steps_cost_points_follows_itself(self, cost, deficit):
+        """What it has lost since a gain, a game may have lost as well."""
         rewards = [cost] * 40
         rewards[19] += 100.0
-        made = Reference([Trajectory(bytes(40), rewards, self.PLACES)])
+        made = Reference([Trajectory(bytes(40), rewards, self.PLACES)], deficit=deficit)
         tracker, score = made.begin(), 0.0
         for step, place in enumerate(self.PLACES[1:]):
             score += rewards[step]
             tracker = made.follow(place, score, tracker)
+            assert made.progress(tracker) >= step + 1
         assert made.is_at_the_end(tracker)
+
+    def test_a_gain_that_was_lost_again_is_no_gain(self):
+        """Gold, a thief, and gold again: in between, a stage is as if there had been none."""
+        made = reference(line(31), {9: 100.0, 19: -100.0, 25: 100.0})
+        assert [row.stage for row in made.rows] == [0] * 10 + [2] * 10 + [0] * 6 + [2] * 5
+        assert made.follow(here(STEP * 22), 0.0, Tracker(21)).row == 22
+        assert made.follow(here(STEP * 28), 100.0, Tracker(21)).row == 28
 
 
 class TestLevels:
