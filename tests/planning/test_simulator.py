@@ -8,14 +8,12 @@ from goexplore.envs import NativeAtariEnv
 from goexplore.games.two_mazes import TWO_MAZES
 from goexplore.planning import (
     FOLLOW,
-    GuidedGame,
     Judgement,
     MemoryPlaces,
     NativeSimulator,
     Plan,
     PythonSimulator,
-    choose_places,
-    make_reference,
+    guide,
     make_simulator,
 )
 from goexplore.planning._simulator import FOREVER
@@ -31,22 +29,17 @@ class Games:
 
     def __init__(self, *names, repeat=0.25, deficit=0.0):
         self.demonstrations = [each for name in names for each in find_demonstrations(name, verify=False)]
-        self.repeat = repeat
-        self.env = self.demonstrations[0].env.with_engine("native").env
-        self.places = choose_places(self.demonstrations, self.env, DefaultCells())
-        self.reference = make_reference(self.demonstrations, self.make, deficit=deficit)
-
-    def make(self):
-        return GuidedGame(
-            self.env,
-            self.places,
-            reference=getattr(self, "reference", None),
-            repeat_action_probability=self.repeat,
+        env = self.demonstrations[0].env.with_engine("native").env
+        self.make = guide(
+            self.demonstrations, env, DefaultCells(), repeat_action_probability=repeat, deficit=deficit
         )
+        self.reference = self.make().reference
 
     def simulators(self, horizon=HORIZON, ceiling=CEILING):
         native = make_simulator(self.make(), horizon=horizon, ceiling=ceiling)
-        return native, PythonSimulator(self.make(), horizon=horizon, ceiling=ceiling)
+        game = self.make()
+        game._planner = None  # so that nothing but the engine is native
+        return native, PythonSimulator(game, horizon=horizon, ceiling=ceiling)
 
 
 def random_plans(random, count, actions):
@@ -181,15 +174,14 @@ class TestPlans:
 class TestAnyEnvironment:
     """Cells tell the places of the two mazes apart."""
 
-    def game(self, reference=None):
-        places = choose_places([demonstrate()], TWO_MAZES.env, TWO_MAZES.cells)
-        return GuidedGame(TWO_MAZES.env, places, reference=reference)
+    @pytest.fixture
+    def make(self):
+        return guide([demonstrate()], TWO_MAZES.env, TWO_MAZES.cells)
 
-    def test_it_is_judged_by_the_reference_simulator(self):
-        reference = make_reference([demonstrate()], self.game)
-        simulator = make_simulator(self.game(reference), horizon=10, ceiling=60)
+    def test_it_is_judged_by_the_reference_simulator(self, make):
+        simulator = make_simulator(make(), horizon=10, ceiling=60)
         assert isinstance(simulator, PythonSimulator)
-        game = self.game(reference)
+        game = make()
         game.reset()
         follow, stay = simulator.judge(game.situation(), [FOLLOW, Plan(0, 0)], SplitMix64(0).words(6))
         assert stay.survival == 1.0
@@ -198,14 +190,13 @@ class TestAnyEnvironment:
         assert follow.gain > 2
         assert simulator.played == 2 * 6 * 10
 
-    def test_the_end_of_an_episode_before_the_goal_is_no_survival(self):
+    def test_the_end_of_an_episode_before_the_goal_is_no_survival(self, make):
         """Their time limit is 400 game frames."""
-        reference = make_reference([demonstrate()], self.game)
-        game = self.game(reference)
+        game = make()
         game.reset()
         for _ in range(395):
             game.step(0, None)
-        simulator = make_simulator(self.game(reference), horizon=10, ceiling=60)
+        simulator = make_simulator(make(), horizon=10, ceiling=60)
         (judged,) = simulator.judge(game.situation(), [FOLLOW], np.array([1, 2], np.uint64))
         assert judged == Judgement(0.0, 0.0)
 
