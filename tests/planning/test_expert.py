@@ -1,14 +1,29 @@
 """The expert plays stochastic games: it reaches what demonstrations reach, where replaying them does not."""
 
 import dataclasses
+from itertools import chain, repeat
 
 import pytest
 
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.games.two_mazes import TWO_MAZES
-from goexplore.planning import Decision, ExpertConfig, ExpertPlayer
+from goexplore.planning import (
+    FOLLOW,
+    Decision,
+    Expert,
+    ExpertConfig,
+    ExpertPlayer,
+    Judgement,
+    Place,
+    Plan,
+    Reference,
+    Situation,
+    Tracker,
+    Trajectory,
+    guide,
+)
 from goexplore.planning._simulator import FOREVER
-from goexplore.play import StochasticGame
+from goexplore.play import GameState, StochasticGame
 from goexplore.problems import DefaultCells, FactorySpec
 from goexplore.random import SplitMix64, stream_state
 from tests.fields import Field
@@ -18,10 +33,9 @@ QUICK = ExpertConfig(horizon=12, tries=2, random_plans=4)
 SEEDS = [stream_state(0, number) for number in range(12)]
 
 
-def mazes(*demonstrations, config=QUICK, **settings):
-    return ExpertPlayer(
-        list(demonstrations or [demonstrate()]), config, TWO_MAZES.env, TWO_MAZES.cells, **settings
-    )
+def mazes(*demonstrations, config=QUICK, no_ops=30, **settings):
+    make = guide(demonstrations or [demonstrate()], TWO_MAZES.env, TWO_MAZES.cells, **settings)
+    return ExpertPlayer(make, config, no_ops=no_ops)
 
 
 def open_loop(seed):
@@ -87,7 +101,8 @@ class TestMazes:
 
 def test_on_montezuma_it_gets_the_key():
     demonstration = first_key()
-    player = ExpertPlayer([demonstration], ExpertConfig(tries=4), native(demonstration.env), DefaultCells())
+    make = guide([demonstration], native(demonstration.env), DefaultCells())
+    player = ExpertPlayer(make, ExpertConfig(tries=4))
     recordings = [player.play(seed) for seed in SEEDS[:3]]
     reached = [each for each in recordings if each.ending == "goal"]
     assert len(reached) >= 2
@@ -134,7 +149,7 @@ class TestNoOps:
         spec = FactorySpec(Field)
         past_the_pit = bytes([2] * 3 + [0] * 2 + [2] + [0] * 9 + [2] * 7)
         demonstration = demonstrate(past_the_pit, Field)
-        plans, kinds = self.play(ExpertPlayer([demonstration], QUICK, spec, DefaultCells()))
+        plans, kinds = self.play(ExpertPlayer(guide([demonstration], spec, DefaultCells()), QUICK))
         assert "try" in kinds, "a step to the right that sticks leads into the pit"
         assert not kinds & {"wait", "go"}
         assert {(plan.delay, plan.stop) for plan in plans} == {(0, FOREVER)}
@@ -143,6 +158,116 @@ class TestNoOps:
         plans, _ = self.play(mazes())
         assert any(plan.delay for plan in plans)
         assert any(plan.stop != FOREVER for plan in plans)
+
+
+class TestEndings:
+    """Episodes of an expert that has been told what to do."""
+
+    def play(self, player, *actions):
+        told = chain(actions, repeat(0))
+        judgement = Judgement(1.0, 0.0)
+        player.expert.decide = lambda situation: Decision(next(told), "try", judgement)
+        return player.play(SEEDS[0])
+
+    def test_stuck_without_progress(self):
+        """The demonstration itself takes two training frames to leave the first cell."""
+        recording = self.play(mazes(repeat_action_probability=0.0, no_ops=0))
+        assert recording.ending == "stuck"
+        assert recording.taught_until <= 2
+        assert recording.training_frames == recording.taught_until + 300
+
+    def test_progress_before_that_is_to_be_learnt(self):
+        recording = self.play(mazes(repeat_action_probability=0.0, no_ops=0), *ACTIONS[:40])
+        assert recording.ending == "stuck"
+        assert 38 <= recording.taught_until <= 42
+        assert recording.training_frames == recording.taught_until + 300
+
+    def test_game_over_where_the_episode_ends(self):
+        around = demonstrate(bytes([2] * 7 + [0] * 60), Field)
+        player = ExpertPlayer(
+            guide([around], FactorySpec(Field), DefaultCells(), repeat_action_probability=0.0), QUICK
+        )
+        recording = self.play(player, *[2] * 7, *[0] * 60, *[3] * 4, *[1] * 8)
+        assert (recording.ending, recording.training_frames) == ("goal", 67)
+        recording = self.play(player, *[2, 3] * 30, *[2] * 3, *[0] * 3)
+        assert (recording.ending, recording.training_frames) == ("game over", 66)
+        assert recording.taught_until == 66 - 45, "what led there is not to be learnt"
+
+    def test_death_where_a_life_is_lost(self):
+        demonstration = first_key()
+        make = guide([demonstration], native(demonstration.env), DefaultCells())
+        recording = self.play(ExpertPlayer(make, QUICK), *[0] * 60, *[3] * 15)
+        assert recording.ending == "death"
+        assert recording.taught_until == recording.training_frames - 45
+
+
+class Told:
+    """A simulator that knows what comes of plans; it remembers how many it was asked for."""
+
+    played = 0
+
+    def __init__(self, others, **known):
+        self.others, self.known, self.asked = others, known, []
+
+    def judge(self, situation, plans, streams):
+        self.asked.append(len(plans))
+        names = {FOLLOW: "follow", Plan(0, 0): "stay"}
+        return [self.known.get(names.get(plan), self.others) for plan in plans]
+
+
+class TestSearches:
+    """When the expert searches, and when it goes on without asking."""
+
+    SAFE, LOST = Judgement(1.0, 0.0), Judgement(0.0, 0.0)
+
+    def decide(self, simulator, count, config=QUICK, before=lambda number: None):
+        """Return decisions, and the numbers of those for which many plans were tried, or any."""
+        places = [Place("room", (3 * step,)) for step in range(200)]
+        reference = Reference([Trajectory(bytes([2] * 199), [0.0] * 199, places)])
+        expert = Expert(reference, simulator, config, action_count=5, no_op=0)
+        situation = Situation(GameState(b"", None), b"", 0.0, Tracker(20))
+        decisions, searched, asked = [], [], []
+        for number in range(count):
+            simulator.asked = []
+            before(number)
+            decisions.append(expert.decide(situation))
+            if max(simulator.asked, default=0) > 1:
+                searched.append(number)
+            if simulator.asked:
+                asked.append(number)
+        return decisions, searched, asked
+
+    def test_where_nothing_was_better_it_searches_less_and_less_often(self):
+        decisions, searched, asked = self.decide(Told(self.SAFE), 40)
+        assert searched == [0, 2, 6, 14, 22, 30, 38]
+        assert asked == list(range(40)), "that it is safe to follow is seen every time"
+        assert {each.kind for each in decisions} == {"follow"}
+
+    def test_but_at_once_where_there_is_danger(self):
+        simulator = Told(self.LOST)
+
+        def before(number):
+            simulator.known["follow"] = self.LOST if number == 4 else self.SAFE
+
+        _, searched, _ = self.decide(simulator, 8, before=before)
+        assert searched == [0, 2, 4, 5, 7]
+
+    @pytest.mark.parametrize("commitment", [0, 2, 5])
+    def test_where_nothing_can_be_done_it_stays_for_a_while(self, commitment):
+        simulator = Told(self.LOST, stay=self.SAFE)
+        config = dataclasses.replace(QUICK, commitment=commitment)
+        decisions, _, asked = self.decide(simulator, 3 * (commitment + 1), config)
+        assert asked == [0, commitment + 1, 2 * (commitment + 1)]
+        assert {(each.action, each.kind) for each in decisions} == {(0, "wait")}
+
+    @pytest.mark.parametrize("commitment", [0, 2, 5])
+    def test_what_is_safe_and_leads_on_is_followed_for_a_while(self, commitment):
+        simulator = Told(self.LOST, follow=Judgement(1.0, 10.0))
+        config = dataclasses.replace(QUICK, commitment=commitment)
+        decisions, searched, asked = self.decide(simulator, 3 * (commitment + 1), config)
+        assert asked == [0, commitment + 1, 2 * (commitment + 1)]
+        assert not searched
+        assert {(each.action, each.kind) for each in decisions} == {(2, "follow")}
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ class TestNative:
     )
     def test_both_agree_along_noisy_play(self, names, settings):
         one, other = self.both(*names, **settings)
-        trackers = self.compare(one, other, 1500, wander=0.02, seed=len(names), no_ops=11)
+        trackers = self.compare(one, other, 3000, wander=0.01, seed=len(names), no_ops=11)
         assert len({each.row for each in trackers}) > 40, "it came somewhere"
         assert max(each.stall for each in trackers) == 14, "it stalled"
 

@@ -14,14 +14,16 @@ from goexplore.planning import (
     Recording,
     append_recording,
     drop_torn_line,
+    guide,
     read_recordings,
 )
-from goexplore.play import Preprocessor, StochasticGame
+from goexplore.play import Preprocessor
 from goexplore.problems import DefaultCells, FactorySpec
 from goexplore.training._recording_buffer import RecordingBuffer
 from tests.training.mazes import PREPROCESSING, demonstrate, first_key, native
 
 ACTIONS = TwoMazes.action_count
+GUIDED = guide([demonstrate()], TWO_MAZES.env, TWO_MAZES.cells)
 
 
 def episode(seed=1, *, rewards=(0.0, 2.5, 0.0, -1.0), **changes):
@@ -84,23 +86,23 @@ class TestCrash:
         last = whole.splitlines(keepends=True)[-1]
         file.write_bytes(whole[: -len(last)] + last[:left])
         assert read(file) == [episode(0), episode(1)]
-        drop_torn_line(file)
+        drop_torn_line(file, ACTIONS)
         assert file.read_bytes() == whole[: -len(last)]
         append_recording(file, episode(2), ACTIONS)
         assert file.read_bytes() == whole
 
     def test_whole_lines_stay(self, file):
         whole = file.read_bytes()
-        drop_torn_line(file)
+        drop_torn_line(file, ACTIONS)
         assert file.read_bytes() == whole
 
     def test_there_may_be_no_file_yet(self, tmp_path):
-        drop_torn_line(tmp_path / "expert.jsonl")
+        drop_torn_line(tmp_path / "expert.jsonl", ACTIONS)
         assert not (tmp_path / "expert.jsonl").exists()
 
     def test_a_torn_first_line_leaves_nothing(self, tmp_path):
         (tmp_path / "expert.jsonl").write_bytes(b'{"recor')
-        drop_torn_line(tmp_path / "expert.jsonl")
+        drop_torn_line(tmp_path / "expert.jsonl", ACTIONS)
         assert (tmp_path / "expert.jsonl").read_bytes() == b""
 
 
@@ -135,10 +137,9 @@ class TestDamage:
         self.damage(file, 2, self.other_reward)
         assert read(file) == [episode(0), episode(1)]
 
-    @pytest.mark.xfail(strict=True, reason="drop_torn_line leaves it, and it is in the middle from then on")
     def test_and_then_the_next_one_does_not_make_it_an_error(self, file):
         self.damage(file, 2, self.other_reward)
-        drop_torn_line(file)
+        drop_torn_line(file, ACTIONS)
         append_recording(file, episode(3), ACTIONS)
         assert read(file) == [episode(0), episode(1), episode(3)]
 
@@ -146,48 +147,58 @@ class TestDamage:
 @pytest.fixture(scope="module")
 def recorded():
     """Episodes of the expert in the two mazes."""
-    player = ExpertPlayer([demonstrate()], ExpertConfig(horizon=12, tries=2), TWO_MAZES.env, TWO_MAZES.cells)
+    player = ExpertPlayer(GUIDED, ExpertConfig(horizon=12, tries=2))
     return [player.play(seed) for seed in (5, 3, 4)]
 
 
-def replayed(recordings, env=TWO_MAZES.env, preprocessing=PREPROCESSING):
-    buffer = RecordingBuffer(env, preprocessing)
+def replayed(recordings, make_game=GUIDED, preprocessing=PREPROCESSING):
+    buffer = RecordingBuffer(make_game, preprocessing)
     for each in recordings:
         buffer.add(each)
     return buffer
 
 
 class TestReplay:
-    def test_the_same_rewards_come_again(self, recorded, tmp_path):
+    def test_the_same_progress_comes_again(self, recorded, tmp_path):
         """Through the file, as when a training is resumed."""
         for each in recorded:
             append_recording(tmp_path / "expert.jsonl", each, ACTIONS)
         buffer = replayed(read(tmp_path / "expert.jsonl"))
         assert buffer.recordings == recorded
-        for won, each in zip(buffer.won, recorded, strict=True):
-            assert won.tolist() == np.cumsum([0.0, *each.rewards]).tolist()
+        for progress, each in zip(buffer.progress, recorded, strict=True):
+            game = GUIDED()
+            game.reset(each.no_ops)
+            seen = [game.progress]
+            for action in each.played:
+                game.repeat(bytes([action]))
+                seen.append(game.progress)
+            assert progress.tolist() == seen
+            assert (progress[-1] == buffer.goal == 63) == (each.ending == "goal")
+        assert any(each.ending == "goal" for each in recorded)
 
     def test_with_sticky_actions_within_training_frames(self):
         demonstration = first_key()
-        env = native(demonstration.env)
-        player = ExpertPlayer([demonstration], ExpertConfig(tries=2), env, DefaultCells())
+        make = guide([demonstration], native(demonstration.env), DefaultCells())
+        player = ExpertPlayer(make, ExpertConfig(tries=2))
         recording = player.play(2)
-        buffer = replayed([recording], env)
-        assert buffer.steps == 4
-        assert buffer.won[0][-1] == recording.score == 100
+        buffer = replayed([recording], make)
+        assert len(recording.played) == 4 * recording.training_frames
+        assert recording.score == 100
+        assert buffer.progress[0][-1] == buffer.goal == len(demonstration.actions)
 
     def test_any_point_is_as_it_was(self, recorded):
-        """The state, the action that would stick and what is seen."""
+        """The state, the action that would stick, where along the way it is and what is seen."""
         buffer = replayed(recorded)
         first = recorded[0]
-        game, other = StochasticGame(TWO_MAZES.env), StochasticGame(TWO_MAZES.env)
-        seen = Preprocessor(game.env, PREPROCESSING)
+        game, other = GUIDED(), GUIDED()
+        seen = Preprocessor(game.game.env, PREPROCESSING)
         game.reset(first.no_ops)
         seen.reset()
         for point in range(first.training_frames):
             np.testing.assert_array_equal(buffer.observation(0, point), seen.observation)
             buffer.restore(other, 0, point)
-            assert other.snapshot() == game.snapshot()
+            assert other.situation() == game.situation()
+            assert other.progress == buffer.progress[0][point]
             game.repeat(first.played[point : point + 1])
             seen.observe()
 
@@ -197,7 +208,9 @@ class TestReplay:
         buffer.sort()
         assert [each.seed for each in buffer.recordings] == [3, 4, 5]
         assert buffer.observation(2, 30).tobytes() == before
-        assert buffer.won[2][-1] == recorded[0].score
+        assert len(buffer.progress[2]) == recorded[0].training_frames + 1
+        buffer.restore(game := GUIDED(), 2, 30)
+        assert game.progress == buffer.progress[2][30]
 
     def test_what_is_taught_are_the_chosen_actions(self, recorded):
         half = [dataclasses.replace(each, taught_from=2, taught_until=12) for each in recorded[:2]]
@@ -211,7 +224,36 @@ class TestReplay:
 
     def test_a_recording_of_another_version_is_refused(self, recorded):
         with pytest.raises(CheckpointError, match="another version of the environment; start a new run"):
-            replayed(recorded, FactorySpec(Richer))
+            replayed(recorded, guide([demonstrate(env=Richer)], FactorySpec(Richer), TWO_MAZES.cells))
+
+
+class TestLongestPause:
+    """The median, over all recordings, of the most training frames without further progress."""
+
+    def pause(self, *progress, until=None):
+        buffer = RecordingBuffer(GUIDED, PREPROCESSING)
+        for each in progress:
+            last = len(each) - 1
+            made = episode(taught_until=last if until is None else until, rewards=(0.0,) * last)
+            buffer.recordings.append(made)
+            buffer.progress.append(np.array(each))
+        return buffer.longest_pause()
+
+    def test_by_hand(self):
+        assert self.pause([0, 1, 2, 3]) == 1
+        assert self.pause([0, 1, 1, 1, 2, 3, 3]) == 3
+
+    def test_back_and_forth_is_no_progress(self):
+        assert self.pause([5, 6, 4, 5, 6, 6, 7]) == 5
+
+    def test_what_is_not_to_be_learnt_does_not_count(self):
+        assert self.pause([0, 1, 2, 2, 2, 2, 3], until=3) == 1
+
+    def test_of_several_it_is_the_median(self):
+        assert self.pause([0, 1, 2], [0, 0, 0, 1], [0] * 50 + [1]) == 3
+
+    def test_no_progress_at_all(self):
+        assert self.pause([4, 4, 4, 4]) == 1
 
 
 class Richer(TwoMazes):
