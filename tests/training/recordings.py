@@ -1,12 +1,14 @@
 """Recordings by hand: demonstrations as they are played without sticky actions."""
 
+from collections.abc import Callable
+
 from goexplore.archive import Actions
-from goexplore.games.two_mazes import TwoMazesConfig
-from goexplore.planning import Recording
+from goexplore.games.two_mazes import TWO_MAZES, TwoMazesConfig
+from goexplore.planning import GuidedGame, Recording, guide
 from goexplore.play import PreprocessingConfig, StochasticGame
 from goexplore.problems import EnvironmentSpec
 from goexplore.training._recording_buffer import RecordingBuffer
-from tests.training.mazes import ACTIONS, PREPROCESSING
+from tests.training.mazes import ACTIONS, PREPROCESSING, demonstrate
 
 MAZES = TwoMazesConfig()
 
@@ -28,10 +30,18 @@ def recording(actions: Actions = ACTIONS, env: EnvironmentSpec = MAZES, *, seed:
     )
 
 
+def guided_mazes(repeat: float = 0.0) -> Callable[[], GuidedGame]:
+    """Return what makes games of the two mazes with this probability that an action sticks."""
+    return guide([demonstrate()], MAZES, TWO_MAZES.cells, repeat_action_probability=repeat)
+
+
 def recording_buffer(
-    *recordings: Recording, env: EnvironmentSpec = MAZES, preprocessing: PreprocessingConfig = PREPROCESSING
+    *recordings: Recording,
+    make_game: Callable[[], GuidedGame] | None = None,
+    preprocessing: PreprocessingConfig = PREPROCESSING,
 ) -> RecordingBuffer:
-    buffer = RecordingBuffer(env, preprocessing)
-    for each in recordings or (recording(env=env),):
+    """Return a buffer of some recordings, or of the demonstration of the two mazes."""
+    buffer = RecordingBuffer(make_game or guided_mazes(), preprocessing)
+    for each in recordings or (recording(),):
         buffer.add(each)
     return buffer

@@ -1,37 +1,39 @@
-"""Rollouts from states of recordings: in the two mazes, and in Montezuma's Revenge."""
+"""Rollouts from states of recordings: in the two mazes, on a field, and in Montezuma's Revenge."""
 
 import numpy as np
 import pytest
 
 from goexplore.envs import Step
-from goexplore.play import PreprocessingConfig, Preprocessor, StochasticGame
-from goexplore.problems import FactorySpec
+from goexplore.planning import guide
+from goexplore.play import PreprocessingConfig, Preprocessor
+from goexplore.problems import DefaultCells, FactorySpec
 from goexplore.random import SplitMix64
 from goexplore.training import Result, Start, StateBankConfig
 from goexplore.training._bank_rollout import BankRollout, OwnState, OwnStates
-from goexplore.training._recording_buffer import RecordingBuffer
 from goexplore.training._state_bank import REAL_START
+from tests.fields import Field
 from tests.training.combination import Combination
-from tests.training.mazes import ACTIONS, MONTEZUMA_WHOLE, PREPROCESSING, first_key, native
-from tests.training.recordings import MAZES, recording, recording_buffer
+from tests.training.mazes import ACTIONS, MONTEZUMA_WHOLE, demonstrate, first_key, key_after_a_fall, native
+from tests.training.recordings import guided_mazes, recording, recording_buffer
 
 STACKED = PreprocessingConfig(stack=2)
+STILL = StateBankConfig(own_share=0.0, after_death=0.0, advance=10)
 FIRST_GOLD = 22
 """Training frames until the first of the two."""
-STILL = StateBankConfig(own_share=0.0, after_death=0.0)
 
 
-def rollout(buffer=None, config=STILL, *, own=None, goal=200.0, patience=80, no_ops=0, repeat=0.0):
+def rollout(buffer=None, config=STILL, *, own=None, patience=80, no_ops=0):
+    own = own or OwnStates(config.bin_length)
     return BankRollout(
-        buffer or recording_buffer(),
-        config,
-        own or OwnStates(),
-        SplitMix64(7),
-        goal=goal,
-        patience=patience,
-        repeat_action_probability=repeat,
-        no_ops=no_ops,
+        buffer or recording_buffer(), config, own, SplitMix64(7), patience=patience, no_ops=no_ops
     )
+
+
+def on_the_field(actions, **settings):
+    """Return a rollout on the field, where the cells are the places, along a way by hand."""
+    env = FactorySpec(Field)
+    make = guide([demonstrate(actions, Field)], env, DefaultCells(), repeat_action_probability=0.0)
+    return rollout(recording_buffer(recording(actions, env), make_game=make), **settings)
 
 
 def play(rollout, actions):
@@ -44,43 +46,38 @@ def play(rollout, actions):
     return moved
 
 
+def rewards(moved):
+    return [each.reward for each in moved]
+
+
 class TestBeginning:
-    @pytest.mark.parametrize("point", [1, 2, 7, FIRST_GOLD, 40, len(ACTIONS) - 1])
-    def test_it_is_as_if_the_recording_had_been_played(self, point):
-        begun = rollout(recording_buffer(preprocessing=STACKED))
+    def check(self, make_game, actions, point, preprocessing):
+        played = recording(actions, make_game.args[0])
+        begun = rollout(recording_buffer(played, make_game=make_game, preprocessing=preprocessing))
         begun.begin(Start(0, point))
-        game = StochasticGame(MAZES)
-        seen = Preprocessor(game.env, STACKED)
+        game = make_game()
+        seen = Preprocessor(game.game.env, preprocessing)
         game.reset()
         seen.reset()
-        for action in ACTIONS[:point]:
-            game.step(action)
+        for action in actions[:point]:
+            game.step(action, None)
             seen.observe()
         np.testing.assert_array_equal(begun.preprocessor.observation, seen.observation)
-        assert begun._game.snapshot() == game.snapshot()
+        assert begun._guided.situation() == game.situation()
+        assert begun._guided.progress == point
+
+    @pytest.mark.parametrize("point", [1, 2, 7, FIRST_GOLD, 40, len(ACTIONS) - 1])
+    def test_it_is_as_if_the_recording_had_been_played(self, point):
+        self.check(guided_mazes(), ACTIONS, point, STACKED)
 
     @pytest.mark.parametrize("point", [3, 8, 9, 31])
     def test_so_it_is_on_the_native_engine_where_few_states_are_kept(self, point):
         demonstration = first_key()
-        env = native(demonstration.env)
-        begun = rollout(
-            recording_buffer(
-                recording(demonstration.actions, env), env=env, preprocessing=PreprocessingConfig()
-            )
-        )
-        begun.begin(Start(0, point))
-        game = StochasticGame(env)
-        game.reset()
-        seen = Preprocessor(game.env, PreprocessingConfig())
-        seen.reset()
-        for action in demonstration.actions[:point]:
-            game.step(action)
-            seen.observe()
-        np.testing.assert_array_equal(begun.preprocessor.observation, seen.observation)
-        assert begun._game.snapshot() == game.snapshot()
+        make = guide([demonstration], native(demonstration.env), DefaultCells())
+        self.check(make, demonstration.actions, point, PreprocessingConfig())
 
     def test_the_last_action_of_the_recording_may_stick(self):
-        begun = rollout(repeat=0.999)
+        begun = rollout(recording_buffer(make_game=guided_mazes(repeat=0.999)))
         begun.begin(Start(0, 5))
         assert set(begun.draw(ACTIONS[4] + 1)) == {ACTIONS[4]}
 
@@ -94,38 +91,76 @@ class TestBeginning:
         assert times <= set(range(31))
 
 
-class TestSuccess:
-    def test_it_is_the_next_gain_and_the_rollout_goes_on(self):
+class TestReward:
+    def test_it_is_further_progress(self):
         begun = rollout()
         begun.begin(Start(0, 20))
-        first, second = play(begun, ACTIONS[20:FIRST_GOLD])
-        assert (first.reward, second.reward) == (0.0, 1.0)
-        assert not second.terminated
+        assert rewards(play(begun, ACTIONS[20:25])) == [pytest.approx(0.1)] * 5
+
+    def test_all_of_it_together_is_the_way_that_is_left(self):
+        begun = rollout()
+        begun.begin(REAL_START)
+        assert sum(rewards(play(begun, ACTIONS))) == pytest.approx(len(ACTIONS) / 10)
+
+    def test_back_and_forth_is_rewarded_once(self):
+        right, left = 0, 1
+        begun = on_the_field(bytes([right] * 4))
+        begun.begin(Start(0, 1))
+        moved = play(begun, [right, left, right, right])
+        assert rewards(moved) == [pytest.approx(0.1), 0.0, 0.0, pytest.approx(0.1)]
+
+    def test_a_short_cut_is_rewarded_with_1_at_most(self):
+        """Down three, right, and up three is a way of seven to what is one step away."""
+        begun = on_the_field(bytes([2, 2, 2, 0, 3, 3, 3, 0, 0, 0]), config=StateBankConfig(advance=5))
+        begun.begin(REAL_START)
+        (moved,) = play(begun, [0])
+        assert begun._guided.progress == 7
+        assert (moved.reward, moved.terminated) == (1.0, False)
+        assert rewards(play(begun, [0])) == [pytest.approx(0.2)]
+
+    def test_points_alone_are_none(self):
+        begun = rollout()
+        begun.begin(Start(0, 5))
+        progress = begun._guided.progress
+        assert begun.finish_step(Step(-3.0)).reward == 0.0
+        assert begun._guided.progress <= progress + 1
+        assert not begun.result().success
+
+
+class TestSuccess:
+    def test_it_is_enough_progress_and_the_rollout_goes_on(self):
+        begun = rollout()
+        begun.begin(Start(0, 20))
+        play(begun, ACTIONS[20:29])
+        assert begun.result() == Result(Start(0, 20), False), "one is missing"
+        (last,) = play(begun, ACTIONS[29:30])
         assert begun.result() == Result(Start(0, 20), True)
-        rest = play(begun, ACTIONS[FIRST_GOLD:])
-        assert len(rest) == len(ACTIONS) - FIRST_GOLD
-        assert rest[-1] == (1.0, True, False, None)
+        assert not last.terminated
+        rest = play(begun, ACTIONS[30:])
+        assert len(rest) == len(ACTIONS) - 30
+        assert rest[-1] == (pytest.approx(0.1), True, False, None)
         assert (begun.ending, begun.result().success) == ("success", True)
 
-    def test_without_a_gain_there_is_none(self):
+    def test_or_the_end_of_the_demonstrations(self):
+        begun = rollout()
+        begun.begin(Start(0, len(ACTIONS) - 3))
+        moved = play(begun, ACTIONS[-3:])
+        assert moved[-1].terminated
+        assert (begun.ending, begun.result().success) == ("success", True)
+
+    def test_without_progress_there_is_none(self):
         begun = rollout()
         begun.begin(Start(0, 20))
         play(begun, [0] * 10)
         assert begun.result() == Result(Start(0, 20), False)
 
-    def test_a_gain_of_the_recording_before_it_began_does_not_count(self):
+    def test_progress_of_the_recording_before_it_began_does_not_count(self):
         begun = rollout()
-        begun.begin(Start(0, FIRST_GOLD + 1))
-        play(begun, [0] * 10)
+        begun.begin(Start(0, 40))
+        play(begun, ACTIONS[40:45])
         assert not begun.result().success
 
-    def test_but_its_points_do(self):
-        begun = rollout(goal=200.0)
-        begun.begin(Start(0, FIRST_GOLD))
-        play(begun, ACTIONS[FIRST_GOLD:])
-        assert begun.ending == "success"
-
-    def test_from_the_real_start_it_is_the_goal(self):
+    def test_from_the_real_start_it_is_the_end(self):
         begun = rollout()
         begun.begin(REAL_START)
         play(begun, ACTIONS[: FIRST_GOLD + 3])
@@ -140,24 +175,29 @@ class TestSuccess:
         begun.begin(Start(0, 3))
         assert begun.ending is None
         assert not begun.result().success
-        play(begun, ACTIONS[3:FIRST_GOLD])
-        assert begun.ending is None, "the points of the last rollout are gone"
+        moved = play(begun, ACTIONS[3:FIRST_GOLD])
+        assert begun.ending is None, "how far the last rollout came is gone"
+        assert sum(rewards(moved)) == pytest.approx((FIRST_GOLD - 3) / 10)
 
 
 class TestPatience:
-    def test_without_a_gain_it_ends(self):
+    def test_without_progress_it_ends(self):
         begun = rollout(patience=12)
         begun.begin(Start(0, 25))
         moved = play(begun, [0] * 50)
-        assert 12 <= len(moved) <= 13
-        assert moved[-1].terminated
-        assert begun.ending == "lagging"
+        waited = begun._best - 25  # the demonstration waits there too
+        assert waited <= 2
+        assert len(moved) == waited + 12
+        assert (moved[-1].terminated, begun.ending) == (True, "lagging")
+        assert not begun.result().success
 
-    def test_a_gain_gives_more(self):
+    def test_progress_gives_more(self):
         begun = rollout(patience=12)
-        begun.begin(Start(0, FIRST_GOLD - 10))
-        moved = play(begun, [*ACTIONS[FIRST_GOLD - 10 : FIRST_GOLD], *[0] * 50])
-        assert 10 + 12 <= len(moved) <= 10 + 13
+        begun.begin(Start(0, 12))
+        moved = play(begun, [*ACTIONS[12:25], *[0] * 50])
+        assert len(moved) == begun._best - 12 + 12
+        assert begun._best >= 25
+        assert begun.ending == "lagging"
         assert begun.result().success
 
     def test_a_time_limit_of_the_environment_truncates(self):
@@ -166,6 +206,7 @@ class TestPatience:
         moved = play(begun, [0] * 500)
         assert len(moved) == 400 - 25
         assert (moved[-1].terminated, moved[-1].truncated) == (False, True)
+        assert begun.ending == "truncated"
 
     def test_an_engine_that_cannot_go_on_truncates(self):
         begun = rollout()
@@ -175,22 +216,26 @@ class TestPatience:
 
 
 class TestLostLife:
-    """Right, off the ledge: after about a hundred training frames it is over."""
+    """Right, off the ledge: it is over."""
 
     FALL = (*[3] * 15, *[0] * 150)
 
     @pytest.fixture
-    def key(self):
-        env = native(MONTEZUMA_WHOLE)
-        return recording_buffer(
-            recording(first_key().actions, env), env=env, preprocessing=PreprocessingConfig()
-        )
+    def make_game(self):
+        return guide([first_key()], native(MONTEZUMA_WHOLE), DefaultCells(), repeat_action_probability=0.0)
+
+    @pytest.fixture
+    def key(self, make_game):
+        played = recording(first_key().actions, native(MONTEZUMA_WHOLE))
+        return recording_buffer(played, make_game=make_game, preprocessing=PreprocessingConfig())
 
     def dead(self, key, after_death, start=REAL_START):
-        begun = rollout(key, StateBankConfig(own_share=0.0, after_death=after_death), patience=1000)
+        config = StateBankConfig(own_share=0.0, after_death=after_death)
+        begun = rollout(key, config, patience=1000)
         begun.begin(start)
         moved = play(begun, self.FALL)
         assert moved[-1].terminated
+        assert moved[-1].reward == 0.0
         assert begun.ending == "death"
         assert not begun.result().success
         return begun
@@ -209,9 +254,9 @@ class TestLostLife:
         assert begun.result() == Result(Start(0, 40), False)
         np.testing.assert_array_equal(begun.preprocessor.observation, key.observation(0, 40))
 
-    def test_a_life_lost_from_a_state_of_a_recording_ends_there(self):
-        env = native(MONTEZUMA_WHOLE)
-        waiting = recording_buffer(recording(bytes(10), env), env=env, preprocessing=PreprocessingConfig())
+    def test_a_life_lost_from_a_state_of_a_recording_ends_there(self, make_game):
+        played = recording(bytes(10), native(MONTEZUMA_WHOLE))
+        waiting = recording_buffer(played, make_game=make_game, preprocessing=PreprocessingConfig())
         begun = self.dead(waiting, after_death=1.0, start=Start(0, 5))
         begun.begin(Start(0, 8))
         assert begun.result() == Result(Start(0, 8), False)
@@ -225,16 +270,32 @@ class TestLostLife:
         assert begun.result() == Result(REAL_START, False), "no life was lost in between"
         assert begun.env.lives() == lives + 1
 
+    def test_in_the_next_life_progress_counts_from_where_it_begins(self, key):
+        begun = rollout(key, StateBankConfig(own_share=0.0, after_death=1.0), patience=1000)
+        begun.begin(REAL_START)
+        actions = iter(key_after_a_fall().actions)
+        play(begun, actions)
+        assert begun.ending == "death"
+        begun.begin(REAL_START)
+        assert begun._first < key.goal
+        moved = play(begun, actions)
+        assert begun.ending == "success"
+        assert sum(rewards(moved)) == pytest.approx((key.goal - begun._first) / 50)
+
 
 class TestOwnStates:
-    def states(self, count, won=0.0):
-        own = OwnStates()
-        game = StochasticGame(MAZES)
+    SEEN = np.full((1, 15, 20), 9, np.uint8)
+
+    def states(self, count, point=5, bin_length=25):
+        """Return states that were reached while nothing was done at a point of the way."""
+        own = OwnStates(bin_length)
+        game = guided_mazes()()
         game.reset()
-        seen = np.full((1, 15, 20), 9, np.uint8)
+        for action in ACTIONS[:point]:
+            game.step(action, None)
         for _ in range(count):
-            game.step(0)
-            own.add(OwnState(game.snapshot(), seen, won))
+            game.step(0, None)
+            own.add(game.progress, OwnState(game.situation(), self.SEEN))
         return own
 
     def begin(self, own, share=1.0):
@@ -243,55 +304,65 @@ class TestOwnStates:
         return begun
 
     def test_some_rollouts_begin_at_what_the_policy_reached(self):
-        begun = self.begin(self.states(60))
+        begun = self.begin(self.states(30))
         assert (begun.preprocessor.observation == 9).all()
-        assert (begun.env._x, begun.env._y) == (10, 7)
+        assert begun.env._time > 5
         assert begun.result() is None
 
-    @pytest.mark.parametrize(("count", "won", "share"), [(60, 100.0, 1.0), (49, 0.0, 1.0), (60, 0.0, 0.0)])
-    def test_but_not_with_other_points_nor_if_there_are_few(self, count, won, share):
-        assert self.begin(self.states(count, won), share).result() == Result(Start(0, 5), False)
+    def test_their_progress_counts_from_there(self):
+        begun = self.begin(self.states(30))
+        moved = play(begun, ACTIONS[5:9])
+        assert sum(rewards(moved)) == pytest.approx((begun._best - begun._first) / 50)
+        assert begun._best > begun._first
 
-    def test_the_oldest_are_forgotten(self):
-        random, own = SplitMix64(0), self.states(350)
-        seen = {own.draw(0.0, random).state.snapshot for _ in range(5000)}
-        assert len(seen) <= 300
+    @pytest.mark.parametrize(("count", "point", "share"), [(30, 40, 1.0), (19, 5, 1.0), (30, 5, 0.0)])
+    def test_but_not_elsewhere_nor_if_there_are_few(self, count, point, share):
+        assert self.begin(self.states(count, point), share).result() == Result(Start(0, 5), False)
+
+    def test_the_oldest_of_a_bin_are_forgotten(self):
+        random, own = SplitMix64(0), self.states(150)
+        seen = {own.draw(5, random).situation.state.snapshot for _ in range(5000)}
+        assert len(seen) == 100
+
+    def test_bins_are_progress_that_is_taken_together(self):
+        own, random = self.states(30, point=5, bin_length=4), SplitMix64(0)
+        (where,) = own._kept
+        assert where in (1, 2)
+        assert own.draw(4 * where, random) is not None
+        assert own.draw(4 * where + 3, random) is not None
+        assert own.draw(4 * where - 1, random) is None
+        assert own.draw(4 * where + 4, random) is None
 
     def test_they_are_kept_while_rollouts_are_played(self):
-        own = OwnStates()
+        own = OwnStates(25)
         begun = rollout(own=own, patience=10_000)
         for _ in range(20):
             begun.begin(Start(0, 5))
             play(begun, [0] * 1000)
-        drawn = own.draw(0.0, SplitMix64(0))
-        assert drawn.won == 0.0
-        begun._game.restore(drawn.state)
+        drawn = own.draw(5, SplitMix64(0))
+        begun._guided.restore(drawn.situation)
         assert begun.env._time > 5
-
-
-def test_a_reward_that_is_no_gain_is_no_reward():
-    begun = rollout()
-    begun.begin(Start(0, 5))
-    assert begun.finish_step(Step(-3.0)).reward == 0.0
-    assert not begun.result().success
+        assert begun._guided.progress // 25 == 0
 
 
 class TestEnd:
-    """Where demonstrations win nothing, the end of the episode is the gain."""
+    """Where demonstrations win nothing, the end of the episode is still the end of the way."""
 
     ENV = FactorySpec(Combination)
 
     def rollout(self):
-        buffer = RecordingBuffer(self.ENV, PREPROCESSING, goal_is_a_gain=True)
-        buffer.add(recording(Combination.digits, self.ENV))
-        assert buffer.won[0].tolist() == [0.0] * len(Combination.digits) + [1.0]
-        return rollout(buffer, goal=1.0)
+        lock = demonstrate(bytes(Combination.digits), Combination)
+        make = guide([lock], self.ENV, DefaultCells(), repeat_action_probability=0.0)
+        buffer = recording_buffer(recording(bytes(Combination.digits), self.ENV), make_game=make)
+        assert buffer.progress[0].tolist() == list(range(len(Combination.digits) + 1))
+        return rollout(buffer)
 
     def test_it_is_the_goal(self):
         begun = self.rollout()
         begun.begin(Start(0, 3))
         moved = play(begun, Combination.digits[3:])
-        assert [each.reward for each in moved] == [0.0] * 4 + [1.0]
+        assert rewards(moved) == [pytest.approx(0.1)] * 5
+        assert [each.terminated for each in moved] == [False] * 4 + [True]
         assert (begun.ending, begun.result()) == ("success", Result(Start(0, 3), True))
 
     def test_the_steps_before_are_no_success(self):
