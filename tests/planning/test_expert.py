@@ -220,12 +220,12 @@ class TestSearches:
 
     SAFE, LOST = Judgement(1.0, 0.0), Judgement(0.0, 0.0)
 
-    def decide(self, simulator, count, config=QUICK, before=lambda number: None):
+    def decide(self, simulator, count, config=QUICK, before=lambda number: None, row=20):
         """Return decisions, and the numbers of those for which many plans were tried, or any."""
         places = [Place("room", (3 * step,)) for step in range(200)]
         reference = Reference([Trajectory(bytes([2] * 199), [0.0] * 199, places)])
         expert = Expert(reference, simulator, config, action_count=5, no_op=0)
-        situation = Situation(GameState(b"", None), b"", 0.0, Tracker(20))
+        situation = Situation(GameState(b"", None), b"", 0.0, Tracker(row))
         decisions, searched, asked = [], [], []
         for number in range(count):
             simulator.asked = []
@@ -251,6 +251,33 @@ class TestSearches:
 
         _, searched, _ = self.decide(simulator, 8, before=before)
         assert searched == [0, 2, 4, 5, 7]
+
+    @pytest.mark.parametrize(
+        "left",
+        [
+            30,
+            pytest.param(
+                1,
+                marks=pytest.mark.xfail(
+                    strict=True, reason="progress of 1.3 and less counts as none, even if no more is left"
+                ),
+            ),
+        ],
+    )
+    def test_a_plan_that_leads_to_the_goal_is_taken(self, left):
+        """Where following the demonstration leads nowhere, and nothing is dangerous."""
+        simulator = Told(self.SAFE)
+        going = Plan(sequence=bytes([4] * 6))
+        judge = simulator.judge
+
+        def reach(situation, plans, streams):
+            gained = Judgement(1.0, 0.9 * min(left, QUICK.ceiling))
+            judged = judge(situation, plans, streams)
+            return [gained if plan == going else each for plan, each in zip(plans, judged, strict=True)]
+
+        simulator.judge = reach
+        (decision,), _, _ = self.decide(simulator, 1, row=199 - left)
+        assert (decision.action, decision.kind) == (4, "try")
 
     @pytest.mark.parametrize("commitment", [0, 2, 5])
     def test_where_nothing_can_be_done_it_stays_for_a_while(self, commitment):

@@ -14,10 +14,10 @@ from goexplore.planning._places import CellPlaces, VectorPlaces
 from goexplore.problems import DefaultCells, FactorySpec, FunctionCellsSpec
 from goexplore.random import SplitMix64
 from tests.fields import Field
+from tests.training.driving import WAY, Driving
 from tests.training.mazes import ACTIONS, demonstrate, first_key, native
-from tests.training.parking import PARKED, Parking
 
-PARKING = FactorySpec(Parking)
+DRIVING = FactorySpec(Driving)
 
 
 def places_of(demonstration, env, cells=None):
@@ -61,11 +61,11 @@ class TestPlaces:
 
     def test_real_numbers_are_positions(self):
         """Each is measured by how much it varies; what never changes says nothing."""
-        places, env = places_of(demonstrate(PARKED, Parking), PARKING)
+        places, env = places_of(demonstrate(WAY, Driving), DRIVING)
         assert isinstance(places, VectorPlaces)
         assert places.reset() == Place((), (0, 0, 0))
         ways = []
-        for action in PARKED:
+        for action in WAY:
             env.step(action)
             ways.append(places.update().position)
         along = np.array([(0, 0, 0), *ways])
@@ -74,7 +74,7 @@ class TestPlaces:
 
     def test_cells_of_a_user_are_preferred_to_these(self):
         cells = FunctionCellsSpec(by_metre)
-        places, _ = places_of(demonstrate(PARKED, Parking), PARKING, cells)
+        places, _ = places_of(demonstrate(WAY, Driving), DRIVING, cells)
         assert isinstance(places, CellPlaces)
 
 
@@ -92,7 +92,7 @@ class TestGuide:
         ("demonstration", "env", "cells"),
         [
             (demonstrate(), TWO_MAZES.env, TWO_MAZES.cells),
-            (demonstrate(PARKED, Parking), PARKING, DefaultCells()),
+            (demonstrate(WAY, Driving), DRIVING, DefaultCells()),
             (first_key(), native(first_key().env), DefaultCells()),
             (first_key(), AtariGame(game="montezuma_revenge"), DefaultCells()),
         ],

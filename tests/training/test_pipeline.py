@@ -8,10 +8,13 @@ import pytest
 import goexplore
 from goexplore.demos import Rules, extract
 from goexplore.evaluation import EvaluationConfig, OpenLoopPlayer, PolicyPlayer, RandomPlayer, evaluate
+from goexplore.planning import read_recordings
 from goexplore.problems import Problem
 from goexplore.runs import SavedRun
 from goexplore.training import TrainingLimits, run_training, training_preset
 from tests.training.combination import Combination, by_digits
+from tests.training.driving import WAY, Driving
+from tests.training.mazes import demonstrate
 
 EPISODES = EvaluationConfig(repetitions=7, until_score=200.0)  # 217 episodes
 TINY = training_preset("tiny", "backward")
@@ -59,6 +62,7 @@ def test_the_policy_that_learns_from_it_succeeds(demonstration, tmp_path):
 # ---- a user's environment ---------------------------------------------------------------------------------
 
 COMBINATION = Problem(env=Combination, cells=by_digits)
+DRIVING = Problem(env=Driving)
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +101,48 @@ def test_a_policy_learns_to_open_it_from_a_vector(opened, tmp_path):
 
     assert opened_share(make) >= 0.95
     assert opened_share(functools.partial(RandomPlayer, COMBINATION.env)) < 0.1
+
+
+# ---- real numbers -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def driving(tmp_path_factory):
+    """A training by search where there are no cells: only observations of real numbers."""
+    return goexplore.robustify(
+        [demonstrate(WAY, Driving)],
+        run_dir=tmp_path_factory.mktemp("driving") / "run",
+        method="search",
+        preset="tiny",
+        until_success=0.95,
+        training_frames=100_000,
+    )
+
+
+class TestRealNumbers:
+    """Who accelerates once too often is too fast for the gate."""
+
+    CONFIG = EvaluationConfig(repetitions=3, max_game_frames=100, until_score=2.0)
+
+    def arrived(self, make):
+        return evaluate(make, self.CONFIG).reached(2.0).value
+
+    def test_replaying_is_not_enough(self):
+        assert self.arrived(functools.partial(OpenLoopPlayer, demonstrate(WAY, Driving))) < 0.75
+
+    def test_the_expert_gets_through_the_gate(self, driving):
+        recordings = list(read_recordings([driving.path / "expert.jsonl"], Driving.action_count))
+        assert len(recordings) == training_preset("tiny").episodes
+        assert sum(each.ending == "goal" for each in recordings) >= 0.9 * len(recordings)
+        assert all(each.score == 2 for each in recordings if each.ending == "goal")
+
+    def test_the_policy_learns_it(self, driving):
+        make = functools.partial(PolicyPlayer, driving.outcome.run.last_policy(), problem=DRIVING)
+        assert self.arrived(make) >= 0.9
+
+    def test_the_training_goes_on(self, driving):
+        before = driving.outcome.status.training_frames
+        again = goexplore.robustify(
+            (), run_dir=driving.path, resume=True, training_frames=before + 1, problem=DRIVING
+        )
+        assert again.outcome.status.training_frames > before

@@ -109,6 +109,22 @@ def test_a_resumed_training_learns_as_an_uninterrupted_one_from_the_same_weights
     assert all(each["exp_avg_sq"].abs().sum() > 0 for each in moments.values())
 
 
+def test_without_a_state_the_curriculum_begins_anew():
+    """What a checkpoint that turned out to be damaged had said is forgotten."""
+    training = BackwardTraining(
+        DemonstrationBuffer([demonstrate()], SMALL.preprocessing), SMALL, ProcessGroup()
+    )
+    fresh = training.state()
+    training.start(1)
+    for _ in range(12):
+        training.update()
+    training.close()
+    assert training.state() != fresh
+    training.restore(TrainingStatus(), {})
+    assert training.state() == fresh
+    assert training.status == TrainingStatus()
+
+
 def test_limits_say_why_they_stop():
     status = TrainingStatus(training_frames=5_000_000, near_since=1_000_000, real_starts=[True] * 150)
     assert "within 50 of the start" in TrainingLimits().reached(status)
