@@ -52,7 +52,7 @@ def run_play_expert(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = parse(_Arguments, arguments, prog="goexplore play-expert")
     if chosen.video is not None:
-        check_video(chosen.video, scale=2)
+        check_video(chosen.video, scale=2, name="video")
         require_writable(chosen.video)
     problem = parse_problem(chosen.problem)
     demonstrations = [

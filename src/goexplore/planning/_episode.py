@@ -31,7 +31,7 @@ class ExpertPlayer:
         """`make_game` makes guided games: see `guide`."""
         self.game = make_game()
         self.reference = self.game.reference
-        self._no_ops = no_ops
+        self.no_ops = no_ops
         simulator = make_simulator(make_game(), horizon=config.horizon, ceiling=config.ceiling)
         inner = self.game.game.env
         self.expert = Expert(
@@ -49,7 +49,7 @@ class ExpertPlayer:
         """Play an episode bit by bit: yield None after every training frame, and in the end the recording."""
         random = SplitMix64(stream_state(seed, 0))
         game, expert = self.game, self.expert
-        no_ops = game.reset(random.index(self._no_ops + 1))
+        no_ops = game.reset(random.index(self.no_ops + 1))
         expert.begin(stream_state(seed, 1))
         simulated = expert.simulator.played
         played: list[int] = []

@@ -21,6 +21,8 @@ Kind: TypeAlias = Literal["follow", "wait", "go", "try"]
 _DELAYS = (0, 1, 2, 4, 7, 10, 14, 18, 22, 26)
 _STOPS = (4, 7, 11, 16, FOREVER)
 _STAY = Plan(0, 0)
+_SOME = 1.3
+"""Gain that is more than chance."""
 _MOST_SKIPS = 7
 """Training frames, at most, until it is searched again where a search found nothing better."""
 _ROUNDS = ((14, 2), (6, 5))
@@ -135,7 +137,7 @@ class Expert:
             return None
         (now,) = self._judge(situation, [plan], self._config.tries)
         value = self._value(now)
-        if value < worth - 8 or value < self._value(follow) - 3 or now.gain < 1.3:
+        if value < worth - 8 or value < self._value(follow) - 3 or now.gain < _SOME * self._least(situation):
             return None
         self._plan = plan.later(), max(worth - 0.7, value)
         return self._decision(situation, plan, now)
@@ -149,8 +151,9 @@ class Expert:
             if actions:
                 pool.append(Plan(sequence=self._pack(actions)))
         safe = [FOLLOW] if self._no_op is None else [FOLLOW, _STAY]
-        best, judgement = self._best(situation, safe, pool, 0.3)
-        stuck = judgement.gain < 2.7 and self._decisions - self._tried_anything > 6
+        least = self._least(situation)
+        best, judgement = self._best(situation, safe, pool, 0.2 * _SOME * least)
+        stuck = judgement.gain < 2 * _SOME * least and self._decisions - self._tried_anything > 6
         if judgement.survival < 1 or stuck:
             self._tried_anything = self._decisions
             anything = [
@@ -160,7 +163,7 @@ class Expert:
             ]
             random = SplitMix64(stream_state(self._seed, self._decisions, 1))
             anything += [Plan(sequence=self._random_actions(random)) for _ in range(config.random_plans)]
-            best, judgement = self._best(situation, [best], anything, 1.3)
+            best, judgement = self._best(situation, [best], anything, _SOME * least)
         return best, judgement
 
     def _best(
@@ -195,6 +198,11 @@ class Expert:
         """Try plans, each with the same draws: so that luck decides between none of them."""
         streams = SplitMix64(stream_state(self._seed, self._decisions, 2 + turn)).words(tries)
         return self.simulator.judge(situation, plans, streams)
+
+    def _least(self, situation: Situation) -> float:
+        """Return 1, or less near the demonstrations' end, where little progress is left to be made."""
+        left = self._reference.goal - self._reference.progress(situation.tracker)
+        return min(1.0, left / self._config.horizon)
 
     def _value(self, judgement: Judgement) -> float:
         return self._config.survival * judgement.survival + judgement.gain

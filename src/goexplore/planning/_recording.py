@@ -15,8 +15,8 @@ from goexplore.archive import Actions, action_bytes, pack_actions, unpack_action
 from goexplore.errors import CheckpointError
 from goexplore.files import json_sha256
 
-Ending: TypeAlias = Literal["goal", "death", "game over", "stuck"]
-"""As far as the demonstrations; a lost life; the end of the episode; no progress any more."""
+Ending: TypeAlias = Literal["goal", "death", "game over", "stuck", "cut"]
+"""As far as the demonstrations; a lost life; the end of the episode; no progress any more; long enough."""
 
 _MOST_ACTIONS = 10_000_000
 """No file makes us unpack more."""

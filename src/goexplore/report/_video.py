@@ -172,11 +172,11 @@ class Film(NamedTuple):
     last: Moment
 
 
-def check_video(file: Path, scale: int) -> None:
+def check_video(file: Path, scale: int, name: str = "out") -> None:
     """Raise ConfigError for what cannot become a video."""
     require_between("scale", scale, 1, _LARGEST_SCALE)
     if file.suffix.lower() not in _WRITERS:
-        raise ConfigError(f"expected `out` to be a file name that ends in .mp4 or .gif, got {file}")
+        raise ConfigError(f"expected `{name}` to be a file name that ends in .mp4 or .gif, got {file}")
 
 
 def write_video(

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from goexplore.errors import CheckpointError
 from goexplore.planning import GuidedGame, Recording, Situation
 from goexplore.play import Observation, PreprocessingConfig, Preprocessor
+from goexplore.random import SplitMix64
+from goexplore.training._sampler import DemonstrationBatch
 
 _SMALL_SNAPSHOT = 1024
 """Bytes up to which the state of every training frame is kept."""
@@ -38,6 +40,8 @@ class RecordingBuffer:
         self.recordings: list[Recording] = []
         self.progress: list[NDArray[np.int64]] = []
         """Of each recording, after each number of training frames."""
+        self._first: list[int] = []
+        """Of each recording, the training frame from which on states and frames are kept."""
         self._marks: list[list[Situation]] = []
         self._frames: list[Observation] = []
 
@@ -46,11 +50,15 @@ class RecordingBuffer:
         game, steps = self._game, self._steps
         game.reset(recording.no_ops)
         marks, rewards, progress = [], [], [game.progress]
-        frames = np.empty((recording.training_frames + 1, *self._preprocessor.frame().shape), self.dtype)
+        # Nobody needs what was before the expert took over.
+        first = max(0, recording.taught_from - self.preprocessing.stack)
+        shape = self._preprocessor.frame().shape
+        frames = np.empty((recording.training_frames + 1 - first, *shape), self.dtype)
         for step in range(recording.training_frames):
-            if step % self._mark_every == 0:
-                marks.append(game.situation())
-            frames[step] = self._preprocessor.frame()
+            if step >= first:
+                if (step - first) % self._mark_every == 0:
+                    marks.append(game.situation())
+                frames[step - first] = self._preprocessor.frame()
             rewards.append(game.repeat(recording.played[step * steps : (step + 1) * steps]).reward)
             progress.append(game.progress)
         frames[-1] = self._preprocessor.frame()
@@ -61,27 +69,36 @@ class RecordingBuffer:
             )
         self.recordings.append(recording)
         self.progress.append(np.array(progress))
+        self._first.append(first)
         self._marks.append(marks)
         self._frames.append(frames)
 
     def sort(self) -> None:
         """Put the recordings into the order of their seeds."""
         order = sorted(range(len(self.recordings)), key=lambda number: self.recordings[number].seed)
-        lists: list[list[Any]] = [self.recordings, self.progress, self._marks, self._frames]
+        lists: list[list[Any]] = [
+            self.recordings,
+            self.progress,
+            self._first,
+            self._marks,
+            self._frames,
+        ]
         for each in lists:
             each[:] = [each[number] for number in order]
 
     def restore(self, game: GuidedGame, number: int, point: int) -> None:
         """Bring a game to a point of a recording, not the first."""
-        mark = max(0, point - 1) // self._mark_every
+        first = self._first[number]
+        mark = max(0, point - 1 - first) // self._mark_every
         game.restore(self._marks[number][mark])
         steps = self._steps
-        for step in range(mark * self._mark_every, point):
+        for step in range(first + mark * self._mark_every, point):
             game.repeat(self.recordings[number].played[step * steps : (step + 1) * steps])
 
     def observation(self, number: int, point: int) -> Observation:
         """Return what a policy would see there, had it played the recording."""
-        last = np.arange(point - self.preprocessing.stack + 1, point + 1).clip(min=0)
+        first = self._first[number]
+        last = np.arange(point - self.preprocessing.stack + 1, point + 1).clip(min=first) - first
         seen: Observation = self._frames[number][last].reshape(self.shape)
         return seen
 
@@ -89,10 +106,12 @@ class RecordingBuffer:
         """Return the most training frames that a recording takes to get further: the median of all."""
         longest = []
         for recording, progress in zip(self.recordings, self.progress, strict=True):
+            if recording.ending == "cut":
+                continue
             best = np.maximum.accumulate(progress[: recording.taught_until + 1])
             moves = np.flatnonzero(np.diff(best, prepend=-1))
             longest.append(int(np.diff(moves).max(initial=1)))
-        return int(np.median(longest))
+        return int(np.median(longest)) if longest else 1
 
     def taught(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return recording and training frame of everything that is to be learnt."""
@@ -121,3 +140,34 @@ class RecordingBuffer:
         deviation[deviation < 1e-6] = 1.0
         stack = self.preprocessing.stack
         return np.tile(mean, stack).astype(np.float32), np.tile(deviation, stack).astype(np.float32)
+
+
+class RecordingSampler:
+    """Draws training frames of recordings to imitate where they did better than the policy expects to do."""
+
+    def __init__(self, buffer: RecordingBuffer, *, advance: int, discount: float) -> None:
+        """Returns are those of rollouts: progress of `advance` is worth 1."""
+        self._buffer = buffer
+        self._numbers, self._points = buffer.taught()
+        self._returns = []
+        for progress in buffer.progress:
+            further = np.diff(np.maximum.accumulate(progress))
+            rewards = np.minimum(further / advance, 1.0)
+            returns, following = np.zeros(len(rewards), np.float32), 0.0
+            for step in reversed(range(len(rewards))):
+                returns[step] = following = rewards[step] + discount * following
+            self._returns.append(returns)
+
+    def draw(self, random: SplitMix64, count: int) -> DemonstrationBatch:
+        """Draw so many training frames."""
+        drawn = random.below(len(self._numbers), count)
+        numbers, points = self._numbers[drawn], self._points[drawn]
+        observations, actions = self._buffer.batch(numbers, points)
+        returns = [self._returns[number][point] for number, point in zip(numbers, points, strict=True)]
+        return DemonstrationBatch(
+            observations=observations[None],
+            actions=actions[None],
+            returns=np.array(returns, np.float32)[None],
+            episode_start=np.zeros((1, count), np.bool_),
+            mask=np.ones((1, count), np.bool_),
+        )

@@ -253,6 +253,7 @@ class SearchTraining(TrainingMethod):
         """Go back to a checkpoint: the recordings are all there."""
         self.status, self._saved_bank = status, state
         self._cloner = self.learner = self._bank = None
+        self.policy.features.requires_grad_(True)
         self._prepare()
 
     def teaching(self) -> Teaching:

@@ -64,7 +64,8 @@ class StateBank:
         self._bins: list[int] = []
         self._states: dict[int, list[Start]] = {}
         for number, recording in enumerate(buffer.recordings):
-            for point in range(1 + number % config.every, recording.taught_until, config.every):
+            first = max(1, recording.taught_from)
+            for point in range(first + number % config.every, recording.taught_until, config.every):
                 where = int(buffer.progress[number][point]) // config.bin_length
                 self._states.setdefault(where, []).append(Start(number, point))
         if not self._states:
@@ -76,7 +77,7 @@ class StateBank:
         self._bins = sorted(self._states)
         self.rates = dict.fromkeys(self._bins, 0.5)
         """Success rate of each bin."""
-        self.patience = round(config.patience * buffer.longest_pause()) + config.more_patience
+        self.patience = max(1, round(config.patience * buffer.longest_pause()) + config.more_patience)
         """Training frames without further progress after which a rollout ends."""
         self._update_weights()
 
