@@ -280,6 +280,8 @@ def _show_teaching(teaching: Teaching) -> dict[str, str]:
         "expert": f"{teaching.reached_goal} of {teaching.episodes} episodes to the goal, "
         f"{thousands(teaching.simulated)} training frames tried out",
     }
+    if teaching.corrections:
+        shown["corrections"] = thousands(teaching.corrections)
     if teaching.agreement is not None:
         shown["clone"] = f"{thousands(teaching.cloned)} steps, agrees in {teaching.agreement:.0%}"
     if teaching.success_along_the_way:

@@ -20,13 +20,13 @@ from goexplore.training._recording_buffer import RecordingBuffer
 class CloningConfig:
     """How the expert is cloned before the policy learns by itself."""
 
-    steps: int = 3000
+    steps: int = 1500
     """Gradient steps."""
     batch: int = 256
     """Training frames in each, over all learning processes."""
     learning_rate: float = 5e-4
     """Adam's step size at the beginning; in the end it is a tenth of that."""
-    sharpen: float = 2.0
+    sharpen: float = 1.5
     """Factor for the logits after that: a clone is less certain of actions than the expert was."""
     mixed_precision: bool = True
     """Whether to compute with 16 bits where the processor can."""

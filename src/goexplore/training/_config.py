@@ -56,9 +56,11 @@ class SearchConfig:
     method: ClassVar[Method] = "search"
 
     expert: ExpertConfig = field(default_factory=ExpertConfig)
-    episodes: int = 48
+    episodes: int = 24
     """Episodes of the stochastic game that the expert plays."""
     cloning: CloningConfig = field(default_factory=CloningConfig)
+    corrections: int = 150
+    """Times that the expert takes over from the clone before it fails; then it is cloned once more."""
     starts: StateBankConfig = field(default_factory=StateBankConfig)
     frozen_for: int | None = None
     """Training frames for which PPO leaves the clone's convolutions as they are: their output is computed
@@ -68,8 +70,8 @@ class SearchConfig:
     ppo: PPOConfig = field(
         default_factory=lambda: PPOConfig(
             steps=128,
-            learning_rate=2.5e-4,
-            discount=0.995,
+            epochs=4,
+            learning_rate=5e-5,
             clip=0.15,
             entropy=0.001,
             value_weight=1.0,
@@ -92,6 +94,7 @@ class SearchConfig:
     def __post_init__(self) -> None:
         require_at_least("seed", self.seed, 0)
         require_at_least("episodes", self.episodes, 1)
+        require_at_least("corrections", self.corrections, 0)
         if self.frozen_for is not None:
             require_at_least("frozen_for", self.frozen_for, 0)
         if self.ppo.imitation or self.ppo.cloning:
@@ -134,6 +137,7 @@ SEARCH_PRESETS: dict[str, SearchConfig] = {
         expert=ExpertConfig(horizon=20, tries=4, random_plans=12),
         episodes=16,
         cloning=CloningConfig(steps=300),
+        corrections=0,
         starts=StateBankConfig(advance=16, bin_length=8, every=1),
         preprocessing=PreprocessingConfig(stack=1),
         network=NetworkConfig(channels=(), hidden=128, value_hidden=64),

@@ -31,6 +31,8 @@ class Teaching:
     """Of the expert, so far."""
     reached_goal: int
     """Those that came as far as the demonstrations."""
+    corrections: int
+    """Times that the expert took over from the clone and survived."""
     simulated: int
     """Training frames in which the expert tried plans out."""
     cloned: int

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import torch
 
@@ -30,6 +30,7 @@ from goexplore.training._bank_rollout import BankRollout, OwnStates
 from goexplore.training._cloning import Cloner
 from goexplore.training._collector import Collector
 from goexplore.training._config import SearchConfig
+from goexplore.training._corrections import Corrector
 from goexplore.training._directory import TrainingStatus
 from goexplore.training._group import ProcessGroup
 from goexplore.training._method import Teaching, TrainingMethod
@@ -39,6 +40,8 @@ from goexplore.training._random_streams import RandomStreams
 from goexplore.training._recording_buffer import RecordingBuffer
 from goexplore.training._state_bank import StateBank
 from goexplore.training._vector_env import RolloutFactory, start_environments
+
+Stage: TypeAlias = Literal["expert plays", "cloning", "expert corrects", "improving"]
 
 _EXPERT_SECONDS = 5.0
 """For so long the expert plays before what is finished is saved and shown."""
@@ -84,6 +87,7 @@ class SearchTraining(TrainingMethod):
         self._seeds: list[int] = []
         """Of the episodes that this process has to play."""
         self._episode: Iterator[Recording | None] | None = None
+        self._corrector: Corrector | None = None
         self._cloner: Cloner | None = None
         self._agreement: float | None = None
         self._bank: StateBank | None = None
@@ -116,29 +120,51 @@ class SearchTraining(TrainingMethod):
         self._env_workers = env_workers
         self._prepare()
 
+    @property
+    def _stage(self) -> Stage:
+        """What is to be done next."""
+        config, cloned = self.config, self.status.cloned
+        if sum(each.taught_from == 0 for each in self._buffer.recordings) < config.episodes:
+            return "expert plays"
+        if cloned < config.cloning.steps:
+            return "cloning"
+        if config.corrections and not self.status.corrected:
+            return "expert corrects"
+        if config.corrections and cloned < 2 * config.cloning.steps:
+            return "cloning"
+        return "improving"
+
     def _prepare(self) -> None:
         """Make ready what the next piece of work needs."""
-        status, config = self.status, self.config
-        if len(self._buffer.recordings) < config.episodes:
+        stage, config = self._stage, self.config
+        if stage == "expert plays":
             if self._expert is None:
                 self._expert = self._make_expert()
-                done = {each.seed for each in self._buffer.recordings}
-                seeds = [stream_state(config.seed, number) for number in range(config.episodes)]
-                missing = [seed for seed in seeds if seed not in done]
-                self._seeds = missing[self.group.number :: self.group.size]
+                self._seeds = self._missing(range(config.episodes))
             return
-        self._expert = None
-        self._buffer.sort()  # which process was the fastest must not matter
-        self._random_streams.restart(status.updates, purpose=1)
-        if status.cloned < config.cloning.steps:
-            if self._cloner is None:
-                if not self._buffer.is_image:
-                    self.policy.standardise(*self._buffer.spread())
-                self._cloner = Cloner(
-                    self.policy, self._buffer, config.cloning, self.group, self._random_streams
+        if stage == "expert corrects":
+            if self._corrector is None:
+                self._corrector = Corrector(
+                    self._make_expert(), self.policy, self._buffer, sharpen=config.cloning.sharpen
                 )
-        elif self.learner is None:
+                first = config.episodes
+                self._seeds = self._missing(range(first, first + config.corrections))
+            return
+        self._expert = self._corrector = None
+        if stage == "cloning" and self._cloner is None:
+            self._buffer.sort()  # which process was the fastest must not matter
+            if not self._buffer.is_image:
+                self.policy.standardise(*self._buffer.spread())
+            self._cloner = Cloner(self.policy, self._buffer, config.cloning, self.group, self._random_streams)
+        elif stage == "improving" and self.learner is None:
+            self._buffer.sort()
             self._begin_ppo()
+
+    def _missing(self, numbers: range) -> list[int]:
+        """Return the seeds of the episodes or corrections with these numbers that this process has to play."""
+        done = {each.seed for each in self._buffer.recordings}
+        seeds = [stream_state(self.seed, number) for number in numbers]
+        return [seed for seed in seeds if seed not in done][self.group.number :: self.group.size]
 
     def _begin_ppo(self) -> None:
         config = self.config
@@ -191,6 +217,8 @@ class SearchTraining(TrainingMethod):
         self._prepare()
         if self._expert is not None:
             self._play_expert(self._expert)
+        elif self._corrector is not None:
+            self._correct(self._corrector)
         elif self._cloner is not None:
             self._clone(self._cloner)
         else:
@@ -210,6 +238,21 @@ class SearchTraining(TrainingMethod):
             if recording is not None:
                 finished.append(recording)
                 self._episode = None
+        self._share(finished)
+
+    def _correct(self, corrector: Corrector) -> None:
+        """Correct the policy for a while: one correction after the other."""
+        began = monotonic()
+        finished: list[Recording] = []
+        while self._seeds and monotonic() - began < _EXPERT_SECONDS:
+            recording = corrector.correct(self._seeds.pop(0))
+            if recording is not None:
+                finished.append(recording)
+        self._share(finished)
+        self.status.corrected = not any(self.group.gather(len(self._seeds)))
+
+    def _share(self, finished: list[Recording]) -> None:
+        """Let what all processes have finished go to the file, and to all of them."""
         for each in [each for part in self.group.gather(finished) for each in part]:
             if self.group.writes:
                 append_recording(self._recordings_file, each, self.action_count)
@@ -219,14 +262,17 @@ class SearchTraining(TrainingMethod):
         status, steps = self.status, self.config.cloning.steps
         self._random_streams.restart(status.cloned, purpose=2)
         agreements = []
-        for _ in range(min(_CLONING_STEPS, steps - status.cloned)):
-            _, agreement = cloner.step(status.cloned)
+        for _ in range(min(_CLONING_STEPS, steps - status.cloned % steps)):
+            _, agreement = cloner.step(status.cloned % steps)
             agreements.append(agreement)
             status.cloned += 1
         self._agreement = sum(agreements) / len(agreements)
-        if status.cloned == steps:
+        # At once, so that a checkpoint has the optimiser that it will be resumed with.
+        if status.cloned % steps == 0:
+            self._cloner = None
+        if self._stage == "improving":
             cloner.finish()
-            self._begin_ppo()  # now, so that a checkpoint has the optimiser that it will be resumed with
+            self._begin_ppo()
 
     def _improve(self) -> Losses:
         assert self.learner is not None
@@ -252,18 +298,19 @@ class SearchTraining(TrainingMethod):
     def restore(self, status: TrainingStatus, state: dict[str, Any]) -> None:
         """Go back to a checkpoint: the recordings are all there."""
         self.status, self._saved_bank = status, state
-        self._cloner = self.learner = self._bank = None
+        self._expert = self._corrector = self._cloner = self.learner = self._bank = None
         self.policy.features.requires_grad_(True)
         self._prepare()
 
     def teaching(self) -> Teaching:
         """Return what the expert and the clone do."""
         recordings = self._buffer.recordings
-        activity = "improving" if self.learner else "cloning" if self._cloner else "expert plays"
+        whole = [each for each in recordings if each.taught_from == 0]
         return Teaching(
-            activity=activity,
-            episodes=len(recordings),
-            reached_goal=sum(each.ending == "goal" for each in recordings),
+            activity=self._stage,
+            episodes=len(whole),
+            reached_goal=sum(each.ending == "goal" for each in whole),
+            corrections=len(recordings) - len(whole),
             simulated=sum(each.simulated for each in recordings),
             cloned=self.status.cloned,
             agreement=self._agreement,
