@@ -161,7 +161,7 @@ class SearchTraining(TrainingMethod):
             self._begin_ppo()
 
     def _missing(self, numbers: range) -> list[int]:
-        """Return the seeds of the episodes or corrections with these numbers that this process has to play."""
+        """Return the seeds of the episodes or corrections with these numbers that this process plays."""
         done = {each.seed for each in self._buffer.recordings}
         seeds = [stream_state(self.seed, number) for number in numbers]
         return [seed for seed in seeds if seed not in done][self.group.number :: self.group.size]
