@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from goexplore.errors import CheckpointError
 from goexplore.planning import GuidedGame, Recording, Situation
 from goexplore.play import Observation, PreprocessingConfig, Preprocessor
-from goexplore.random import SplitMix64
-from goexplore.training._sampler import DemonstrationBatch
 
 _SMALL_SNAPSHOT = 1024
 """Bytes up to which the state of every training frame is kept."""
@@ -140,34 +138,3 @@ class RecordingBuffer:
         deviation[deviation < 1e-6] = 1.0
         stack = self.preprocessing.stack
         return np.tile(mean, stack).astype(np.float32), np.tile(deviation, stack).astype(np.float32)
-
-
-class RecordingSampler:
-    """Draws training frames of recordings to imitate where they did better than the policy expects to do."""
-
-    def __init__(self, buffer: RecordingBuffer, *, advance: int, discount: float) -> None:
-        """Returns are those of rollouts: progress of `advance` is worth 1."""
-        self._buffer = buffer
-        self._numbers, self._points = buffer.taught()
-        self._returns = []
-        for progress in buffer.progress:
-            further = np.diff(np.maximum.accumulate(progress))
-            rewards = np.minimum(further / advance, 1.0)
-            returns, following = np.zeros(len(rewards), np.float32), 0.0
-            for step in reversed(range(len(rewards))):
-                returns[step] = following = rewards[step] + discount * following
-            self._returns.append(returns)
-
-    def draw(self, random: SplitMix64, count: int) -> DemonstrationBatch:
-        """Draw so many training frames."""
-        drawn = random.below(len(self._numbers), count)
-        numbers, points = self._numbers[drawn], self._points[drawn]
-        observations, actions = self._buffer.batch(numbers, points)
-        returns = [self._returns[number][point] for number, point in zip(numbers, points, strict=True)]
-        return DemonstrationBatch(
-            observations=observations[None],
-            actions=actions[None],
-            returns=np.array(returns, np.float32)[None],
-            episode_start=np.zeros((1, count), np.bool_),
-            mask=np.ones((1, count), np.bool_),
-        )
