@@ -252,18 +252,7 @@ class TestSearches:
         _, searched, _ = self.decide(simulator, 8, before=before)
         assert searched == [0, 2, 4, 5, 7]
 
-    @pytest.mark.parametrize(
-        "left",
-        [
-            30,
-            pytest.param(
-                1,
-                marks=pytest.mark.xfail(
-                    strict=True, reason="progress of 1.3 and less counts as none, even if no more is left"
-                ),
-            ),
-        ],
-    )
+    @pytest.mark.parametrize("left", [30, 1])
     def test_a_plan_that_leads_to_the_goal_is_taken(self, left):
         """Where following the demonstration leads nowhere, and nothing is dangerous."""
         simulator = Told(self.SAFE)

@@ -21,7 +21,8 @@ def buffer(*progress, until=None, pause=7):
     return SimpleNamespace(
         progress=[np.array(each) for each in progress],
         recordings=[
-            SimpleNamespace(taught_until=len(each) - 1 if until is None else until) for each in progress
+            SimpleNamespace(taught_from=0, taught_until=len(each) - 1 if until is None else until)
+            for each in progress
         ],
         longest_pause=lambda: pause,
     )

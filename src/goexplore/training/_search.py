@@ -96,6 +96,8 @@ class SearchTraining(TrainingMethod):
         self._frozen = False
         """Whether the convolutions are not learnt at present."""
         self._env_workers: int | None = None
+        self._activity: Stage = "expert plays"
+        """What was done last."""
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -215,6 +217,7 @@ class SearchTraining(TrainingMethod):
     def update(self) -> Losses | None:
         """Let the expert play, or clone it, or improve the clone with PPO."""
         self._prepare()
+        self._activity = self._stage
         if self._expert is not None:
             self._play_expert(self._expert)
         elif self._corrector is not None:
@@ -307,7 +310,7 @@ class SearchTraining(TrainingMethod):
         recordings = self._buffer.recordings
         whole = [each for each in recordings if each.taught_from == 0]
         return Teaching(
-            activity=self._stage,
+            activity=self._activity,
             episodes=len(whole),
             reached_goal=sum(each.ending == "goal" for each in whole),
             corrections=len(recordings) - len(whole),
