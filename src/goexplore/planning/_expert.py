@@ -25,8 +25,6 @@ _SOME = 1.3
 """Gain that is more than chance."""
 _MOST_SKIPS = 7
 """Training frames, at most, until it is searched again where a search found nothing better."""
-_ROUNDS = ((14, 2), (6, 5))
-"""After the first try of all plans: how many of them stay in the race, and how often they are tried then."""
 _OFFSETS = (-4, -2, 0, 1, 2, 4, 7)
 _STRETCH = 10
 _CONSTANT = (2, 6, 14)
@@ -49,11 +47,13 @@ class ExpertConfig:
     commitment: int = 2
     """Training frames for which the demonstration is followed, or nothing is done, without asking again, once
     that was safe."""
+    plans: int = 100
+    """Plans in a search, at most. Fewer suit simulators that are slow."""
     random_plans: int = 30
     """Random sequences of actions that are tried where nothing else is safe."""
 
     def __post_init__(self) -> None:
-        for name in ("horizon", "ceiling", "tries"):
+        for name in ("horizon", "ceiling", "tries", "plans"):
             require_at_least(name, getattr(self, name), 1)
         for name in ("commitment", "random_plans"):
             require_at_least(name, getattr(self, name), 0)
@@ -173,10 +173,13 @@ class Expert:
 
         Plans that do badly are tried no further; those known before stay in the race.
         """
+        pool = pool[:: -(-len(pool) // self._config.plans)]
         plans = [*known, *pool]
         tries = 1
         judgements = self._judge(situation, plans, 1)
-        for turn, (count, more) in enumerate(_ROUNDS, 1):
+        few = self._config.tries
+        rounds = ((max(4, len(pool) // 4), 1 + few // 8), (max(3, len(pool) // 10), 1 + few // 2))
+        for turn, (count, more) in enumerate(rounds, 1):
             order = sorted(
                 range(len(known), len(plans)),
                 key=lambda index: (-self._value(judgements[index]), plans[index].delay),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from goexplore.archive import Actions
 
 BACK, AHEAD = 5, 14
@@ -85,6 +87,7 @@ class Reference:
         """The progress with which every demonstration ends."""
         for each in trajectories:
             self._add(each)
+        self._positions = np.array([row.place.position for row in self.rows], np.int64)
         self._by_key: dict[Hashable, list[int]] = {}
         for index, row in enumerate(self.rows):
             self._by_key.setdefault(row.place.key, []).append(index)
@@ -147,18 +150,19 @@ class Reference:
         Where places have no position, all rows with the same key are equally near; then it is the one that
         comes next, or the nearest to that.
         """
-        found, nearest = None, (0, 0)
-        for index in candidates:
-            row = self.rows[index]
-            if row.place.key != place.key or row.stage != stages[row.stretch]:
-                continue
-            far = sum(
-                abs(here - there) for here, there in zip(place.position, row.place.position, strict=True)
-            )
-            rank = (far, 0 if place.position else abs(index - before - 1))
-            if found is None or rank <= nearest:
-                found, nearest = index, rank
-        return found, nearest[0]
+        rows = self.rows
+        alike = [
+            index
+            for index in candidates
+            if rows[index].place.key == place.key and rows[index].stage == stages[rows[index].stretch]
+        ]
+        if not alike:
+            return None, 0
+        if not place.position:
+            return min(reversed(alike), key=lambda index: abs(index - before - 1)), 0
+        far = np.abs(self._positions[alike] - np.array(place.position)).sum(axis=1)
+        nearest = int(far.min())
+        return alike[int(np.flatnonzero(far == nearest)[-1])], nearest
 
     def action(self, tracker: Tracker) -> int:
         """Return what the demonstration does there, or after so many training frames without moving on."""
