@@ -13,7 +13,7 @@ import torch
 
 from goexplore.demos import find_demonstrations
 from goexplore.engines import EngineWish
-from goexplore.planning import ExpertConfig, ExpertPlayer
+from goexplore.planning import ExpertConfig, ExpertPlayer, guide
 from goexplore.play import PreprocessingConfig, Preprocessor, StochasticGame
 from goexplore.problems import find_problem
 from goexplore.random import SplitMix64
@@ -81,7 +81,7 @@ def expert() -> Callable[[], int]:
     """Return what lets the expert play an episode; its training frames are those that it tries out."""
     demonstrations = find_demonstrations("montezuma-first-key-00", verify=False)
     env = demonstrations[0].env.with_engine("native").env
-    player = ExpertPlayer(demonstrations, ExpertConfig(), env, find_problem("montezuma").cells)
+    player = ExpertPlayer(guide(demonstrations, env, find_problem("montezuma").cells), ExpertConfig())
     return lambda: player.play(1).simulated
 
 
