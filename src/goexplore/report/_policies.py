@@ -35,7 +35,7 @@ from goexplore.report._deaths import draw_deaths, photograph_rooms
 from goexplore.report._failures import play_failure, typical_failures
 from goexplore.report._html import duration, png, short, table
 from goexplore.report._plot import FAINT, INK, draw_svg
-from goexplore.report._training import Metrics, plot_starting_points, plot_success
+from goexplore.report._training import Metrics, plot_curriculum, plot_success
 from goexplore.report._video import Moment, play_episode, show, write_video
 from goexplore.runs import Directory, TrainingMetrics, from_lines, score_text
 
@@ -178,7 +178,7 @@ def _plots(training: TrainedRun, number: int) -> str:
     return "".join(
         draw_svg(partial(draw, plot), size=(5.2, 3.2), name=f"{name}{number}", label=label)
         for name, plot, label in (
-            ("points", plot_starting_points, "Maximum starting points over training"),
+            ("points", plot_curriculum, "Where the training is"),
             ("success", plot_success, "Success over training"),
         )
     )
