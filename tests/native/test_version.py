@@ -32,7 +32,7 @@ def sources(tmp_path, monkeypatch):
 
 def test_both_modules_and_what_they_include_are_among_the_sources():
     folders = {file.split("/")[0] for file in SOURCES}
-    assert folders == {"atari.c", "cells.c", "atari", "cells", "explore"}
+    assert folders == {"atari.c", "cells.c", "atari", "cells", "explore", "plan"}
 
 
 @pytest.mark.parametrize("file", SOURCES)

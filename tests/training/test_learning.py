@@ -188,7 +188,7 @@ class TestVectors:
         metres.standardise(mean, deviation)
         millimetres.standardise(1000 * mean, 1000 * deviation)
         seen = torch.tensor([[7.0, 3.0], [5.0, 0.0]])
-        torch.testing.assert_close(metres.encode(seen), millimetres.encode(1000 * seen))
+        torch.testing.assert_close(metres.see(seen), millimetres.see(1000 * seen))
 
     def test_mean_and_deviation_are_no_parameters_but_are_saved(self):
         policy = Policy(TINY, shape=(2,), actions=2)
