@@ -54,6 +54,11 @@ class Recording:
         return sum(self.rewards)
 
     @property
+    def is_correction(self) -> bool:
+        """Whether the expert took over from a policy, and did not play a whole episode."""
+        return self.ending == "cut"
+
+    @property
     def training_frames(self) -> int:
         """How long it is."""
         return len(self.chosen)

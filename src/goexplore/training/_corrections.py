@@ -83,7 +83,7 @@ class Corrector:
     def _begin(self, random: SplitMix64, played: _Played) -> None:
         """Go to the real start, or to a state of a recording."""
         game, buffer = self._game, self._buffer
-        whole = [number for number, each in enumerate(buffer.recordings) if each.taught_from == 0]
+        whole = [number for number, each in enumerate(buffer.recordings) if not each.is_correction]
         number = whole[random.index(len(whole))]
         recording = buffer.recordings[number]
         if random.happens(_FROM_THE_START) or recording.taught_until < 2:

@@ -104,7 +104,7 @@ class RecordingBuffer:
         """Return the most training frames that a recording takes to get further: the median of all."""
         longest = []
         for recording, progress in zip(self.recordings, self.progress, strict=True):
-            if recording.ending == "cut":
+            if recording.is_correction:
                 continue
             best = np.maximum.accumulate(progress[: recording.taught_until + 1])
             moves = np.flatnonzero(np.diff(best, prepend=-1))

@@ -126,7 +126,7 @@ class SearchTraining(TrainingMethod):
     def _stage(self) -> Stage:
         """What is to be done next."""
         config, cloned = self.config, self.status.cloned
-        if sum(each.taught_from == 0 for each in self._buffer.recordings) < config.episodes:
+        if sum(not each.is_correction for each in self._buffer.recordings) < config.episodes:
             return "expert plays"
         if cloned < config.cloning.steps:
             return "cloning"
@@ -308,7 +308,7 @@ class SearchTraining(TrainingMethod):
     def teaching(self) -> Teaching:
         """Return what the expert and the clone do."""
         recordings = self._buffer.recordings
-        whole = [each for each in recordings if each.taught_from == 0]
+        whole = [each for each in recordings if not each.is_correction]
         return Teaching(
             activity=self._activity,
             episodes=len(whole),
