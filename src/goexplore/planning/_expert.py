@@ -1,6 +1,6 @@
 """A planner that plays the stochastic game by trying plans out on a simulator that it can restore.
 
-It is no policy: it needs the simulator. It teaches one (docs/algorithm.md).
+It is no policy: it needs the simulator. It teaches one (docs/robustify.md).
 """
 
 from __future__ import annotations
@@ -19,15 +19,21 @@ Kind: TypeAlias = Literal["follow", "wait", "go", "try"]
 """What a decision is: what the demonstration does; waiting; following it for a while; other actions."""
 
 _DELAYS = (0, 1, 2, 4, 7, 10, 14, 18, 22, 26)
+"""Training frames to wait before the demonstration is followed: up to a period of Montezuma's walls."""
 _STOPS = (4, 7, 11, 16, FOREVER)
+"""Training frames for which it is followed."""
 _STAY = Plan(0, 0)
+"""To do nothing."""
 _SOME = 1.3
 """Gain that is more than chance."""
 _MOST_SKIPS = 7
 """Training frames, at most, until it is searched again where a search found nothing better."""
 _OFFSETS = (-4, -2, 0, 1, 2, 4, 7)
+"""Training frames earlier or later at which stretches of the demonstration begin."""
 _STRETCH = 10
+"""How long they are."""
 _CONSTANT = (2, 6, 14)
+"""Training frames for which one action is held."""
 _RANDOM_LENGTHS = (4, 8, 12, 20, 30)
 _RANDOM_REPEATS = (1, 2, 3, 4, 6, 8, 12, 16)
 

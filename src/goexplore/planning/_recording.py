@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -133,8 +133,3 @@ def _parse(line: bytes, action_count: int) -> Recording:
     for step, reward in values["rewards"]:
         rewards[step] = float(reward)
     return Recording(**{**values, **unpacked, "rewards": tuple(rewards)})
-
-
-def total(recordings: Sequence[Recording]) -> int:
-    """Return how many training frames there are to learn from."""
-    return sum(each.taught_until - each.taught_from for each in recordings)
