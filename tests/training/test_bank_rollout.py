@@ -52,7 +52,7 @@ def rewards(moved):
 
 class TestBeginning:
     def check(self, make_game, actions, point, preprocessing):
-        played = recording(actions, make_game.args[0])
+        played = recording(actions, make_game.env)
         begun = rollout(recording_buffer(played, make_game=make_game, preprocessing=preprocessing))
         begun.begin(Start(0, point))
         game = make_game()
@@ -235,7 +235,7 @@ class TestLostLife:
         begun.begin(start)
         moved = play(begun, self.FALL)
         assert moved[-1].terminated
-        assert moved[-1].reward == 0.0
+        assert sum(rewards(moved)) == pytest.approx(0.0), "what was on the way is given back"
         assert begun.ending == "death"
         assert not begun.result().success
         return begun
@@ -281,6 +281,44 @@ class TestLostLife:
         moved = play(begun, actions)
         assert begun.ending == "success"
         assert sum(rewards(moved)) == pytest.approx((key.goal - begun._first) / 50)
+
+
+class TestProgressThatIsNotSurvived:
+    """Who falls to death passes places that the demonstration reaches on foot much later."""
+
+    @pytest.fixture
+    def make_game(self):
+        return guide([first_key()], native(MONTEZUMA_WHOLE), DefaultCells(), repeat_action_probability=0.0)
+
+    def fall(self, make_game, proven_after):
+        """Climb down the ladder, and be carried over the edge by the conveyor belt."""
+        played = recording(first_key().actions, native(MONTEZUMA_WHOLE))
+        buffer = recording_buffer(played, make_game=make_game, preprocessing=PreprocessingConfig())
+        config = StateBankConfig(own_share=0.0, after_death=0.0, proven_after=proven_after)
+        begun = rollout(buffer, config, patience=1000)
+        begun.begin(REAL_START)
+        moved = play(begun, [*[5] * 14, *[0] * 150])
+        assert begun.ending == "death"
+        return begun, rewards(moved)
+
+    def test_its_reward_is_given_back(self, make_game):
+        begun, earned = self.fall(make_game, proven_after=1000)
+        assert sum(earned[:-1]) > 0.2
+        assert sum(earned) == pytest.approx(0.0)
+        assert begun._best == begun._first
+        assert not begun.result().success
+
+    def test_but_not_that_of_long_before(self, make_game):
+        begun, earned = self.fall(make_game, proven_after=1)
+        assert sum(earned) == pytest.approx((begun._best - begun._first) / 50)
+        assert begun._best > begun._first
+
+    def test_the_next_rollout_owes_nothing(self, make_game):
+        begun, _ = self.fall(make_game, proven_after=1000)
+        begun.begin(REAL_START)
+        earned = rewards(play(begun, first_key().actions[:40]))
+        assert min(earned) == 0.0
+        assert sum(earned) == pytest.approx(40 / 50)
 
 
 class TestOwnStates:

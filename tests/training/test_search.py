@@ -31,6 +31,7 @@ from goexplore.training._group import ProcessGroup
 from goexplore.training._search import SearchTraining
 from tests.training.combination import Combination, by_digits
 from tests.training.mazes import ACTIONS, demonstrate, first_key, native
+from tests.training.recordings import recording
 
 TINY = training_preset("tiny")
 SMALL = dataclasses.replace(
@@ -167,6 +168,51 @@ class TestOrder:
         watch = Watch()
         train(tmp_path / "run", updates=1, config=config, reporter=watch)
         assert watch.last.teaching.agreement > 0.6, "by chance it would be a fifth"
+
+
+class TestRehearsals:
+    """The expert first plays guided by the demonstration, then by the fastest of these episodes."""
+
+    CONFIG = dataclasses.replace(SMALL, rehearsals=3)
+
+    def recordings(self, path):
+        return list(read_recordings([path / "expert.jsonl"], 5))
+
+    def test_they_come_first(self, tmp_path):
+        watch = Watch()
+        train(tmp_path / "run", updates=1, config=self.CONFIG, reporter=watch)
+        activities = [activity for activity, _ in watch.activities]
+        assert list(dict.fromkeys(activities))[:2] == ["expert rehearses", "expert plays"]
+        assert watch.last.teaching.episodes == len(lines(tmp_path / "run")) == 3 + SMALL.episodes
+
+    def test_the_fastest_that_reached_the_goal_measures_progress(self, tmp_path):
+        train(tmp_path / "run", updates=1, config=self.CONFIG)
+        made = training(tmp_path / "run", self.CONFIG)
+        made.read()
+        rehearsals = [each for each in self.recordings(tmp_path / "run")[:3] if each.ending == "goal"]
+        fastest = min(each.training_frames for each in rehearsals)
+        assert made._buffer.goal == fastest != len(ACTIONS)
+        assert len(made._buffer.recordings) == SMALL.episodes, "rehearsals are not taught"
+
+    def test_if_none_reached_it_the_demonstrations_go_on_guiding(self, tmp_path):
+        made = training(tmp_path, self.CONFIG)
+        for seed in made._rehearsal_seeds:
+            failed = dataclasses.replace(recording(), ending="stuck", seed=seed)
+            append_recording(tmp_path / "expert.jsonl", failed, 5)
+        made.read()
+        made.update()
+        assert made._buffer.goal == len(ACTIONS)
+        assert made.teaching().activity == "expert plays"
+
+    @pytest.mark.parametrize("episodes", [1, 3, 4])
+    def test_whenever_they_are_stopped_the_policy_is_the_same(self, tmp_path, monkeypatch, episodes):
+        train(tmp_path / "whole", updates=2, config=self.CONFIG)
+        monkeypatch.setattr(SearchTraining, "_play_expert", one_episode)
+        watch = Watch(lambda progress: progress.teaching.episodes == episodes)
+        assert train(tmp_path / "run", updates=2, config=self.CONFIG, reporter=watch).interrupted
+        train(tmp_path / "run", updates=2, config=self.CONFIG, resume=True)
+        assert lines(tmp_path / "run") == lines(tmp_path / "whole")
+        assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
 
 
 class TestFrozenConvolutions:
@@ -332,7 +378,7 @@ def one_episode(self, expert):
     """Let the expert play one episode, where it plays for some seconds."""
     each = expert.play(self._seeds.pop(0))
     append_recording(self._recordings_file, each, self.action_count)
-    self._buffer.add(each)
+    self._keep(each)
 
 
 def content(path):

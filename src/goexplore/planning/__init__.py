@@ -2,7 +2,7 @@
 
 from goexplore.planning._episode import ExpertPlayer
 from goexplore.planning._expert import Decision, Expert, ExpertConfig
-from goexplore.planning._guided_game import GuidedGame, Situation, guide
+from goexplore.planning._guided_game import Guide, GuidedGame, Situation, guide
 from goexplore.planning._places import MemoryPlaces, Places, choose_places
 from goexplore.planning._recording import Recording, append_recording, drop_torn_line, read_recordings
 from goexplore.planning._reference import Place, Reference, Tracker, Trajectory
@@ -24,6 +24,7 @@ __all__ = [
     "ExpertConfig",
     "ExpertPlayer",
     "ExpertSettings",
+    "Guide",
     "GuidedGame",
     "Judgement",
     "MemoryPlaces",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from goexplore.archive import Actions
 from goexplore.demos import Demonstration
 from goexplore.envs import Step
-from goexplore.errors import DemonstrationError
+from goexplore.errors import CheckpointError, DemonstrationError
 from goexplore.planning._places import MakePlaces, choose_places
 from goexplore.planning._planner import make_planner
+from goexplore.planning._recording import Recording
 from goexplore.planning._reference import Reference, Tracker, Trajectory
 from goexplore.play import REPEAT_ACTION_PROBABILITY, GameState, Played, StochasticGame
 from goexplore.problems import CellsSpec, EnvironmentSpec
@@ -68,6 +69,20 @@ class GuidedGame:
             )
         return Trajectory(demonstration.actions, rewards, places)
 
+    def recorded_trajectory(self, recording: Recording) -> Trajectory:
+        """Play an episode of the stochastic game again and note its places."""
+        self.game.reset(recording.no_ops)
+        places, rewards = [self._places.reset()], []
+        for step in range(recording.taught_until):
+            rewards.append(self.game.repeat(recording.step(step)).reward)
+            places.append(self._places.update() or places[-1])
+        if rewards != list(recording.rewards[: recording.taught_until]):
+            raise CheckpointError(
+                "expected the rewards that a recorded episode says, got others: it was made with another "
+                "version of the environment; start a new run"
+            )
+        return Trajectory(recording.chosen[: recording.taught_until], rewards, places)
+
     def reset(self, no_ops: int = 0) -> int:
         """Begin an episode; return how many game frames of no-ops were played."""
         played = self.game.reset(no_ops)
@@ -118,6 +133,35 @@ class GuidedGame:
         self.score, self.tracker = situation.score, situation.tracker
 
 
+@dataclass(frozen=True)
+class Guide:
+    """What guides games; called, it makes one."""
+
+    env: EnvironmentSpec
+    """The environment on the engine that plays."""
+    places: MakePlaces
+    reference: Reference
+    repeat_action_probability: float = REPEAT_ACTION_PROBABILITY
+
+    def __call__(self) -> GuidedGame:
+        """Return a new game."""
+        return GuidedGame(
+            self.env,
+            self.places,
+            reference=self.reference,
+            repeat_action_probability=self.repeat_action_probability,
+        )
+
+    def following(self, recording: Recording) -> Guide:
+        """Return the guide by an episode of the stochastic game, in place of the demonstrations.
+
+        A demonstration may jump from the last possible pixel: whoever is guided by it tries in vain to do
+        the same. What such an episode shows has survived sticky actions.
+        """
+        trajectory = GuidedGame(self.env, self.places).recorded_trajectory(recording)
+        return replace(self, reference=Reference([trajectory], deficit=self.reference.deficit))
+
+
 def guide(
     demonstrations: Sequence[Demonstration],
     env: EnvironmentSpec,
@@ -125,18 +169,12 @@ def guide(
     *,
     repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
     deficit: float = 0.0,
-) -> Callable[[], GuidedGame]:
-    """Return what makes games that are guided by demonstrations.
+) -> Guide:
+    """Return the guide by demonstrations.
 
     `env` is the environment on the engine that plays; `cells` tell places apart if memory does not.
     """
     places = choose_places(demonstrations, env, cells)
     game = GuidedGame(env, places)
     reference = Reference([game.trajectory(each) for each in demonstrations], deficit=deficit)
-    return partial(
-        GuidedGame,
-        env,
-        places,
-        reference=reference,
-        repeat_action_probability=repeat_action_probability,
-    )
+    return Guide(env, places, reference, repeat_action_probability)

@@ -63,6 +63,11 @@ class Recording:
         """How long it is."""
         return len(self.chosen)
 
+    def step(self, number: int) -> Actions:
+        """Return what was played in a training frame."""
+        length = len(self.played) // self.training_frames
+        return self.played[number * length : (number + 1) * length]
+
 
 def append_recording(file: Path, recording: Recording, action_count: int) -> None:
     """Add a line to a file; when this returns, it is on the disk."""

@@ -80,6 +80,7 @@ class BankRollout(Rollout):
         self._lost_life = False
         self._first = self._best = self._guided.progress
         self._pause = 0
+        self._unproven: deque[tuple[int, float]] = deque([(0, 0.0)] * self._config.proven_after)
 
     def _begin_there(self, start: Start) -> None:
         """Go to a recorded state, or to one that the policy itself reached about as far along the way."""
@@ -119,10 +120,21 @@ class BankRollout(Rollout):
         elif self.random.happens(_KEEP_SHARE):
             self._own.add(progress, OwnState(self._guided.situation(), self.preprocessor.observation.copy()))
         terminated = won or lost or over or late
-        reward = min(
-            further / self._config.advance, 1.0
-        )  # who takes a short cut is not rewarded for its length
+        reward = min(further / self._config.advance, 1.0)  # a short cut is not rewarded for its length
+        reward = self._prove(further, reward, died=(lost or over) and not won)
         return Transition(reward, terminated=terminated, truncated=out_of_time and not terminated)
+
+    def _prove(self, further: int, reward: float, *, died: bool) -> float:
+        """Return the reward, or after a death what has to be given back of earlier ones.
+
+        Who falls to death passes places that a demonstration reaches on foot much later.
+        """
+        self._unproven.append((further, reward))
+        self._unproven.popleft()
+        if not died:
+            return reward
+        self._best -= sum(progress for progress, _ in self._unproven)
+        return reward - sum(reward for _, reward in self._unproven)
 
     def result(self) -> Result | None:
         """Return whether it made enough progress; from the real start, whether it came to the end."""

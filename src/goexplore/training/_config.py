@@ -56,6 +56,9 @@ class SearchConfig:
     method: ClassVar[Method] = "search"
 
     expert: ExpertConfig = field(default_factory=ExpertConfig)
+    rehearsals: int = 8
+    """Episodes that the expert plays guided by the demonstrations. The fastest one that reaches their end
+    guides it from then on, and measures progress: it has survived sticky actions. 0: demonstrations do."""
     episodes: int = 24
     """Episodes of the stochastic game that the expert plays."""
     cloning: CloningConfig = field(default_factory=CloningConfig)
@@ -70,8 +73,8 @@ class SearchConfig:
     ppo: PPOConfig = field(
         default_factory=lambda: PPOConfig(
             steps=128,
-            epochs=4,
-            learning_rate=5e-5,
+            learning_rate=1e-4,
+            value_learning_rate=5e-4,
             clip=0.15,
             entropy=0.001,
             value_weight=1.0,
@@ -93,6 +96,7 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         require_at_least("seed", self.seed, 0)
+        require_at_least("rehearsals", self.rehearsals, 0)
         require_at_least("episodes", self.episodes, 1)
         require_at_least("corrections", self.corrections, 0)
         if self.frozen_for is not None:
@@ -135,6 +139,7 @@ SEARCH_PRESETS: dict[str, SearchConfig] = {
     # For small environments: observations that need no convolutions, short episodes.
     "tiny": SearchConfig(
         expert=ExpertConfig(horizon=20, tries=3, plans=12, random_plans=6),
+        rehearsals=0,
         episodes=16,
         cloning=CloningConfig(steps=300),
         corrections=0,

@@ -93,9 +93,8 @@ class Corrector:
         point = 1 + random.index(recording.taught_until - 1)
         played.no_ops = game.reset(recording.no_ops)
         self._preprocessor.reset()
-        steps = len(recording.played) // recording.training_frames
         for step in range(point):
-            actions = recording.played[step * steps : (step + 1) * steps]
+            actions = recording.step(step)
             played.add(actions, recording.chosen[step], game.repeat(actions).reward)
         self._preprocessor.observation[:] = buffer.observation(number, point)
 

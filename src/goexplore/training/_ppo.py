@@ -31,6 +31,8 @@ class PPOConfig:
     """Gradient steps of each pass."""
     learning_rate: float = 5e-4
     """Adam's step size."""
+    value_learning_rate: float | None = None
+    """Adam's step size for an estimate of the return that has a layer of its own; None: the same."""
     adam_epsilon: float = 1e-5
     """Adam's epsilon."""
     weight_decay: float = 0.0
@@ -66,7 +68,9 @@ class PPOConfig:
         require_at_least("value_warm_up", self.value_warm_up, 0)
         for name in ("discount", "gae_lambda"):
             require_between(name, getattr(self, name), 0, 1)
-        require_positive("learning_rate", self.learning_rate)
+        for name in ("learning_rate", "value_learning_rate"):
+            if getattr(self, name) is not None:
+                require_positive(name, getattr(self, name))
 
 
 @dataclass(kw_only=True)
@@ -145,9 +149,13 @@ class Learner:
             [each for each in learnt if each not in own],
             [each for each in learnt if each in own],
         ]
+        of_value = config.value_learning_rate or config.learning_rate
         self.optimizer = torch.optim.Adam(
-            learnt,
-            lr=config.learning_rate,
+            [
+                {"params": parameters, "lr": step_size}
+                for parameters, step_size in zip(self._clipped, (config.learning_rate, of_value), strict=True)
+                if parameters
+            ],
             eps=config.adam_epsilon,
             weight_decay=config.weight_decay,
             fused=True,

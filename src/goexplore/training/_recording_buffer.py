@@ -30,7 +30,6 @@ class RecordingBuffer:
         self.goal = self._game.reference.goal
         """The progress with which the demonstrations end."""
         self.action_count, self.frame_skip = game.action_count, game.frame_skip
-        self._steps = game.frame_skip // game.env.frame_skip
         self._preprocessor = Preprocessor(game.env, preprocessing)
         self.shape, self.dtype = self._preprocessor.shape, self._preprocessor.dtype
         self.is_image = self._preprocessor.is_image
@@ -45,7 +44,7 @@ class RecordingBuffer:
 
     def add(self, recording: Recording) -> None:
         """Play a recording again, and keep what rollouts and cloning need of it."""
-        game, steps = self._game, self._steps
+        game = self._game
         game.reset(recording.no_ops)
         marks, rewards, progress = [], [], [game.progress]
         # Nobody needs what was before the expert took over.
@@ -57,7 +56,7 @@ class RecordingBuffer:
                 if (step - first) % self._mark_every == 0:
                     marks.append(game.situation())
                 frames[step - first] = self._preprocessor.frame()
-            rewards.append(game.repeat(recording.played[step * steps : (step + 1) * steps]).reward)
+            rewards.append(game.repeat(recording.step(step)).reward)
             progress.append(game.progress)
         frames[-1] = self._preprocessor.frame()
         if rewards != list(recording.rewards):
@@ -89,9 +88,8 @@ class RecordingBuffer:
         first = self._first[number]
         mark = max(0, point - 1 - first) // self._mark_every
         game.restore(self._marks[number][mark])
-        steps = self._steps
         for step in range(first + mark * self._mark_every, point):
-            game.repeat(self.recordings[number].played[step * steps : (step + 1) * steps])
+            game.repeat(self.recordings[number].step(step))
 
     def observation(self, number: int, point: int) -> Observation:
         """Return what a policy would see there, had it played the recording."""

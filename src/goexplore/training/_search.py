@@ -18,6 +18,7 @@ import torch
 from goexplore.demos import Demonstration
 from goexplore.planning import (
     ExpertPlayer,
+    Guide,
     Recording,
     append_recording,
     drop_torn_line,
@@ -41,7 +42,7 @@ from goexplore.training._recording_buffer import RecordingBuffer
 from goexplore.training._state_bank import StateBank
 from goexplore.training._vector_env import RolloutFactory, start_environments
 
-Stage: TypeAlias = Literal["expert plays", "cloning", "expert corrects", "improving"]
+Stage: TypeAlias = Literal["expert rehearses", "expert plays", "cloning", "expert corrects", "improving"]
 
 _EXPERT_SECONDS = 5.0
 """For so long the expert plays before what is finished is saved and shown."""
@@ -68,21 +69,23 @@ class SearchTraining(TrainingMethod):
         self.environments, self.env, self.preprocessing = config.environments, env, config.preprocessing
         self.target = demonstrations[0].target
         self._recordings_file = recordings
-        make_game = guide(
-            demonstrations,
-            env,
-            cells,
-            repeat_action_probability=config.repeat_action_probability,
-            deficit=config.allowed_deficit,
+        self._rehearsals: list[Recording] = []
+        self._rehearsal_seeds = [stream_state(config.seed, number) for number in range(config.rehearsals)]
+        self._follow(
+            guide(
+                demonstrations,
+                env,
+                cells,
+                repeat_action_probability=config.repeat_action_probability,
+                deficit=config.allowed_deficit,
+            )
         )
-        self._buffer = RecordingBuffer(make_game, config.preprocessing)
         self.action_count, self.frame_skip = self._buffer.action_count, self._buffer.frame_skip
         self.status = TrainingStatus()
         self._random_streams = RandomStreams(config.seed, group.number, update=0)
         torch.manual_seed(config.seed)  # all processes begin with the same weights
         self.policy = Policy(config.network, shape=self._buffer.shape, actions=self.action_count)
         self.policy.to(group.device)
-        self._make_expert = partial(ExpertPlayer, make_game, config.expert, no_ops=config.no_ops)
         self._expert: ExpertPlayer | None = None
         self._seeds: list[int] = []
         """Of the episodes that this process has to play."""
@@ -96,8 +99,17 @@ class SearchTraining(TrainingMethod):
         self._frozen = False
         """Whether the convolutions are not learnt at present."""
         self._env_workers: int | None = None
-        self._activity: Stage = "expert plays"
+        self._activity: Stage = self._stage
         """What was done last."""
+
+    def _follow(self, chosen: Guide) -> None:
+        """Let everything be guided like this from now on."""
+        self._guide = chosen
+        self._buffer = RecordingBuffer(chosen, self.config.preprocessing)
+        self._expert = None
+
+    def _make_expert(self) -> ExpertPlayer:
+        return ExpertPlayer(self._guide, self.config.expert, no_ops=self.config.no_ops)
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -115,7 +127,18 @@ class SearchTraining(TrainingMethod):
         self.group.gather(None)
         if self._recordings_file.exists():
             for each in read_recordings([self._recordings_file], self.action_count):
-                self._buffer.add(each)
+                self._keep(each)
+
+    def _keep(self, recording: Recording) -> None:
+        """Take up a recording: the fastest rehearsal that reached the goal guides everything after them."""
+        if recording.seed not in self._rehearsal_seeds:
+            self._buffer.add(recording)
+            return
+        self._rehearsals.append(recording)
+        if len(self._rehearsals) == self.config.rehearsals:
+            reached = [each for each in self._rehearsals if each.ending == "goal"]
+            best = min(reached, key=lambda each: (each.training_frames, each.seed), default=None)
+            self._follow(self._guide if best is None else self._guide.following(best))
 
     def start(self, env_workers: int | None = None) -> None:
         """Make ready what the first piece of work needs."""
@@ -126,6 +149,8 @@ class SearchTraining(TrainingMethod):
     def _stage(self) -> Stage:
         """What is to be done next."""
         config, cloned = self.config, self.status.cloned
+        if len(self._rehearsals) < config.rehearsals:
+            return "expert rehearses"
         if sum(not each.is_correction for each in self._buffer.recordings) < config.episodes:
             return "expert plays"
         if cloned < config.cloning.steps:
@@ -139,18 +164,19 @@ class SearchTraining(TrainingMethod):
     def _prepare(self) -> None:
         """Make ready what the next piece of work needs."""
         stage, config = self._stage, self.config
-        if stage == "expert plays":
+        rehearsed, played = config.rehearsals, config.rehearsals + config.episodes
+        if stage in ("expert rehearses", "expert plays"):
             if self._expert is None:
                 self._expert = self._make_expert()
-                self._seeds = self._missing(range(config.episodes))
+                rehearses = stage == "expert rehearses"
+                self._seeds = self._missing(range(rehearsed) if rehearses else range(rehearsed, played))
             return
         if stage == "expert corrects":
             if self._corrector is None:
                 self._corrector = Corrector(
                     self._make_expert(), self.policy, self._buffer, sharpen=config.cloning.sharpen
                 )
-                first = config.episodes
-                self._seeds = self._missing(range(first, first + config.corrections))
+                self._seeds = self._missing(range(played, played + config.corrections))
             return
         self._expert = self._corrector = None
         if stage == "cloning" and self._cloner is None:
@@ -164,7 +190,7 @@ class SearchTraining(TrainingMethod):
 
     def _missing(self, numbers: range) -> list[int]:
         """Return the seeds of the episodes or corrections with these numbers that this process plays."""
-        done = {each.seed for each in self._buffer.recordings}
+        done = {each.seed for each in (*self._rehearsals, *self._buffer.recordings)}
         seeds = [stream_state(self.seed, number) for number in numbers]
         return [seed for seed in seeds if seed not in done][self.group.number :: self.group.size]
 
@@ -259,7 +285,7 @@ class SearchTraining(TrainingMethod):
         for each in [each for part in self.group.gather(finished) for each in part]:
             if self.group.writes:
                 append_recording(self._recordings_file, each, self.action_count)
-            self._buffer.add(each)
+            self._keep(each)
 
     def _clone(self, cloner: Cloner) -> None:
         status, steps = self.status, self.config.cloning.steps
@@ -307,7 +333,7 @@ class SearchTraining(TrainingMethod):
 
     def teaching(self) -> Teaching:
         """Return what the expert and the clone do."""
-        recordings = self._buffer.recordings
+        recordings = [*self._rehearsals, *self._buffer.recordings]
         whole = [each for each in recordings if not each.is_correction]
         return Teaching(
             activity=self._activity,

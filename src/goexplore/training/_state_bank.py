@@ -36,6 +36,8 @@ class StateBankConfig:
     """... and so many training frames more."""
     advance: int = 50
     """Progress that is rewarded with 1, and that makes a rollout a success."""
+    proven_after: int = 40
+    """Training frames that progress has to be survived for, or its reward is taken back."""
     bin_length: int = 25
     """Progress that is taken together, to see how often rollouts from there succeed."""
     every: int = 4
@@ -48,7 +50,7 @@ class StateBankConfig:
     def __post_init__(self) -> None:
         for name in ("real_start_share", "after_death", "own_share", "learning_rate"):
             require_between(name, getattr(self, name), 0, 1)
-        for name in ("advance", "bin_length", "every"):
+        for name in ("advance", "proven_after", "bin_length", "every"):
             require_at_least(name, getattr(self, name), 1)
         require_positive("patience", self.patience)
         require_at_least("more_patience", self.more_patience, 0)
