@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import pytest
 import torch
@@ -212,6 +213,34 @@ class TestRehearsals:
         assert train(tmp_path / "run", updates=2, config=self.CONFIG, reporter=watch).interrupted
         train(tmp_path / "run", updates=2, config=self.CONFIG, resume=True)
         assert lines(tmp_path / "run") == lines(tmp_path / "whole")
+        assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
+
+
+class TestCorrections:
+    """The expert takes over from the clone, which is cloned once more: several times, if asked to."""
+
+    CONFIG = dataclasses.replace(SMALL, corrections=3, correction_rounds=2)
+
+    def test_every_round_is_followed_by_cloning(self, tmp_path):
+        watch = Watch()
+        outcome = train(tmp_path / "run", updates=1, config=self.CONFIG, reporter=watch)
+        activities = [activity for activity, _ in watch.activities]
+        changes = [now for before, now in pairwise([None, *activities]) if now != before]
+        assert changes == ["expert plays", *["cloning", "expert corrects"] * 2, "cloning", "improving"]
+        assert (outcome.status.cloned, outcome.status.correction_rounds) == (90, 2)
+        assert 0 < watch.last.teaching.corrections <= 6
+        assert len(lines(tmp_path / "run")) == SMALL.episodes + watch.last.teaching.corrections
+
+    def test_no_rounds_mean_no_corrections(self, tmp_path):
+        config = dataclasses.replace(self.CONFIG, correction_rounds=0)
+        assert train(tmp_path / "run", updates=1, config=config).status.cloned == 30
+        assert len(lines(tmp_path / "run")) == SMALL.episodes
+
+    def test_stopped_between_rounds_the_policy_is_the_same(self, tmp_path):
+        train(tmp_path / "whole", updates=2, config=self.CONFIG)
+        watch = Watch(lambda progress: progress.status.correction_rounds == 1)
+        assert train(tmp_path / "run", updates=2, config=self.CONFIG, reporter=watch).interrupted
+        train(tmp_path / "run", updates=2, config=self.CONFIG, resume=True)
         assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
 
 
@@ -460,7 +489,7 @@ class TestCommand:
 
     def test_killed_while_the_expert_plays_nothing_of_it_is_lost(self, demo, tmp_path):
         run = tmp_path / "run"
-        settings = ["--preset", "tiny", "--environments", 8, "--cloning.steps", 20, "--episodes", 16]
+        settings = ["--preset", "tiny", "--environments", 8, "--cloning.steps", 20, "--episodes", 48]
         process = subprocess.Popen(
             self.command(demo, "--run-dir", run, "--workers", 1, *settings), stdout=subprocess.DEVNULL
         )
@@ -471,14 +500,14 @@ class TestCommand:
         process.send_signal(signal.SIGKILL)
         process.wait()
         before = [line for line in lines(run) if line.endswith(b"\n")]
-        assert 0 < len(before) < 16
+        assert 0 < len(before) < 48
         more = ["--run-dir", run, "--resume", "--workers", 1, "--training-frames", FRAMES]
         done = subprocess.run(self.command(*more), capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         assert f"{FRAMES:,} training frames" in done.stdout
         assert lines(run)[: len(before)] == before
         seeds = [each.seed for each in read_recordings([file], 5)]
-        assert len(set(seeds)) == len(seeds) == 16
+        assert len(set(seeds)) == len(seeds) == 48
 
     def test_two_processes_share_the_expert_s_episodes(self, demo, tmp_path):
         run = tmp_path / "run"

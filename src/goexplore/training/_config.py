@@ -63,7 +63,9 @@ class SearchConfig:
     """Episodes of the stochastic game that the expert plays."""
     cloning: CloningConfig = field(default_factory=CloningConfig)
     corrections: int = 150
-    """Times that the expert takes over from the clone before it fails; then it is cloned once more."""
+    """Times that the expert takes over from the clone before it fails, in each round."""
+    correction_rounds: int = 2
+    """How often it is corrected like that, and cloned once more."""
     starts: StateBankConfig = field(default_factory=StateBankConfig)
     frozen_for: int | None = None
     """Training frames for which PPO leaves the clone's convolutions as they are: their output is computed
@@ -99,6 +101,7 @@ class SearchConfig:
         require_at_least("rehearsals", self.rehearsals, 0)
         require_at_least("episodes", self.episodes, 1)
         require_at_least("corrections", self.corrections, 0)
+        require_at_least("correction_rounds", self.correction_rounds, 0)
         if self.frozen_for is not None:
             require_at_least("frozen_for", self.frozen_for, 0)
         if self.ppo.imitation or self.ppo.cloning:

@@ -33,8 +33,8 @@ class TrainingStatus:
     game_frames: int = 0
     cloned: int = 0
     """Gradient steps of behavioural cloning."""
-    corrected: bool = False
-    """Whether the expert has corrected the clone."""
+    correction_rounds: int = 0
+    """How often the expert has corrected the clone."""
     rollouts: int = 0
     seconds: float = 0.0
     """Of all sessions, without the time between them."""

@@ -153,12 +153,10 @@ class SearchTraining(TrainingMethod):
             return "expert rehearses"
         if sum(not each.is_correction for each in self._buffer.recordings) < config.episodes:
             return "expert plays"
-        if cloned < config.cloning.steps:
+        if cloned < config.cloning.steps * (1 + self.status.correction_rounds):
             return "cloning"
-        if config.corrections and not self.status.corrected:
+        if config.corrections and self.status.correction_rounds < config.correction_rounds:
             return "expert corrects"
-        if config.corrections and cloned < 2 * config.cloning.steps:
-            return "cloning"
         return "improving"
 
     def _prepare(self) -> None:
@@ -176,7 +174,8 @@ class SearchTraining(TrainingMethod):
                 self._corrector = Corrector(
                     self._make_expert(), self.policy, self._buffer, sharpen=config.cloning.sharpen
                 )
-                self._seeds = self._missing(range(played, played + config.corrections))
+                first = played + self.status.correction_rounds * config.corrections
+                self._seeds = self._missing(range(first, first + config.corrections))
             return
         self._expert = self._corrector = None
         if stage == "cloning" and self._cloner is None:
@@ -278,7 +277,8 @@ class SearchTraining(TrainingMethod):
             if recording is not None:
                 finished.append(recording)
         self._share(finished)
-        self.status.corrected = not any(self.group.gather(len(self._seeds)))
+        if not any(self.group.gather(len(self._seeds))):
+            self.status.correction_rounds += 1
 
     def _share(self, finished: list[Recording]) -> None:
         """Let what all processes have finished go to the file, and to all of them."""

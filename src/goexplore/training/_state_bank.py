@@ -30,7 +30,7 @@ class StateBankConfig:
     where a life begins, a policy must know how to go on."""
     own_share: float = 0.25
     """Share of the other rollouts that begin at a state that the policy itself has reached."""
-    patience: float = 2.0
+    patience: float = 1.0
     """A rollout ends after so many times the longest pause of a typical recording without progress ..."""
     more_patience: int = 30
     """... and so many training frames more."""
