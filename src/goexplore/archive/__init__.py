@@ -25,6 +25,7 @@ from goexplore.archive._segments import (
     Branch,
     SegmentTree,
     action_bytes,
+    as_actions,
     pack_actions,
     unpack_actions,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "SegmentTree",
     "Update",
     "action_bytes",
+    "as_actions",
     "event_tag",
     "pack_actions",
     "plan_replays",

@@ -1,7 +1,7 @@
 """Trajectories as a tree of segments (the representation that paper appendix A.8 proposes)."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,6 +19,11 @@ Actions: TypeAlias = "bytes | tuple[int, ...]"
 def action_bytes(action_count: int) -> int:
     """Return how many bytes an action takes in storage: one, or two where there are more than 256."""
     return 1 if action_count <= 256 else 2
+
+
+def as_actions(actions: Iterable[int], action_count: int) -> Actions:
+    """Return actions as bytes, or as a tuple where there are too many different ones for that."""
+    return bytes(actions) if action_bytes(action_count) == 1 else tuple(actions)
 
 
 def pack_actions(actions: Sequence[int], size: int) -> bytes:

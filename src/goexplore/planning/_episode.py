@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
+from goexplore.archive import Actions, as_actions
 from goexplore.errors import EngineError
-from goexplore.planning._expert import Expert, ExpertConfig
-from goexplore.planning._guided_game import GuidedGame
+from goexplore.planning._detour import find_detour
+from goexplore.planning._expert import Decision, Expert, ExpertConfig
+from goexplore.planning._guided_game import Guide, GuidedGame, Situation
 from goexplore.planning._recording import Ending, Recording
+from goexplore.planning._reference import Reference, Tracker
 from goexplore.planning._simulator import make_simulator
 from goexplore.play import MAX_NO_OPS
 from goexplore.random import SplitMix64, stream_state
 
 _BEFORE_DEATH = 45
 """Training frames before a lost life that are not to be learnt from: they led there."""
+_SEARCH_AFTER = 60
+"""Training frames without progress after which a detour is looked for, and again after so many more."""
 _STUCK = 300
 """Training frames without progress after which an episode ends."""
 
@@ -21,22 +27,19 @@ _STUCK = 300
 class ExpertPlayer:
     """An expert and the game that it plays: one per thread."""
 
-    def __init__(
-        self,
-        make_game: Callable[[], GuidedGame],
-        config: ExpertConfig,
-        *,
-        no_ops: int = MAX_NO_OPS,
-    ) -> None:
-        """`make_game` makes guided games: see `guide`."""
-        self.game = make_game()
-        self.reference = self.game.reference
-        self.no_ops = no_ops
-        simulator = make_simulator(make_game(), horizon=config.horizon, ceiling=config.ceiling)
-        inner = self.game.game.env
-        self.expert = Expert(
-            self.reference, simulator, config, action_count=inner.action_count, no_op=inner.no_op
-        )
+    def __init__(self, guide: Guide, config: ExpertConfig, *, no_ops: int = MAX_NO_OPS) -> None:
+        """See `goexplore.planning.guide`."""
+        self._guide, self._config, self.no_ops = guide, config, no_ops
+        self.game = guide()
+        self.reference = guide.reference
+        self.expert = self._make_expert(guide)
+        self._searching: GuidedGame | None = None
+        """What searches for detours, once there was one."""
+
+    def _make_expert(self, guide: Guide) -> Expert:
+        config, env = self._config, self.game.game.env
+        simulator = make_simulator(guide(), horizon=config.horizon, ceiling=config.ceiling)
+        return Expert(guide.reference, simulator, config, action_count=env.action_count, no_op=env.no_op)
 
     def play(self, seed: int) -> Recording:
         """Play an episode from the real start until the goal, a lost life, the end, or until it is stuck."""
@@ -48,17 +51,22 @@ class ExpertPlayer:
     def episode(self, seed: int) -> Iterator[Recording | None]:
         """Play an episode bit by bit: yield None after every training frame, and in the end the recording."""
         random = SplitMix64(stream_state(seed, 0))
-        game, expert = self.game, self.expert
+        game, action_count = self.game, self.game.game.action_count
         no_ops = game.reset(random.index(self.no_ops + 1))
-        expert.begin(stream_state(seed, 1))
-        simulated = expert.simulator.played
+        self.expert.begin(stream_state(seed, 1))
+        before, searched = self.expert.simulator.played, 0
         played: list[int] = []
         chosen: list[int] = []
         rewards: list[float] = []
         best, best_at = game.progress, 0
+        detour: _Detour | None = None
         ending: Ending | None = None
         while ending is None:
-            decision = expert.decide(game.situation())
+            waited = len(chosen) - best_at
+            if waited and waited % _SEARCH_AFTER == 0 and self._config.search:
+                searched += self._config.search + (detour.expert.simulator.played if detour else 0)
+                detour = self._search(best, stream_state(seed, 2, len(chosen)))
+            decision = detour.decide() if detour else self.expert.decide(game.situation())
             try:
                 actions, step = game.play(decision.action, random)
             except EngineError:  # as far as the native engine can tell, the game ends here
@@ -67,6 +75,9 @@ class ExpertPlayer:
             played += actions
             chosen.append(decision.action)
             rewards.append(step.reward)
+            if detour and not detour.goes_on(actions):
+                searched += detour.expert.simulator.played
+                detour = None
             if game.progress > best:
                 best, best_at = game.progress, len(chosen)
             if game.reference.is_at_the_end(game.tracker):
@@ -76,15 +87,46 @@ class ExpertPlayer:
             elif len(chosen) - best_at >= _STUCK:
                 ending = "stuck"
             yield None
-        few = game.game.action_count <= 256
         good = {"goal": len(chosen), "stuck": best_at}.get(ending, max(0, len(chosen) - _BEFORE_DEATH))
         yield Recording(
             no_ops=no_ops,
-            played=bytes(played) if few else tuple(played),
-            chosen=bytes(chosen) if few else tuple(chosen),
+            played=as_actions(played, action_count),
+            chosen=as_actions(chosen, action_count),
             rewards=tuple(rewards),
             taught_until=good,
             ending=ending,
-            simulated=expert.simulator.played - simulated,
+            simulated=self.expert.simulator.played - before + searched,
             seed=seed,
+        )
+
+    def _search(self, beyond: int, seed: int) -> _Detour | None:
+        """Look for a way on that no plan finds."""
+        if self._searching is None:
+            self._searching = self._guide()
+        begin = self.game.situation()
+        way = find_detour(self._searching, begin, SplitMix64(seed), beyond=beyond, budget=self._config.search)
+        if way is None:
+            return None
+        guide = replace(self._guide, reference=Reference([way]))
+        expert = self._make_expert(guide)
+        expert.begin(stream_state(seed, 0))
+        return _Detour(guide(), expert, begin)
+
+
+class _Detour:
+    """A way that a search found, and an expert that is guided by it: beside the game that is played."""
+
+    def __init__(self, game: GuidedGame, expert: Expert, begin: Situation) -> None:
+        self._game, self.expert = game, expert
+        game.restore(begin._replace(tracker=Tracker(base=int(begin.score))))
+
+    def decide(self) -> Decision:
+        """Return what to do next."""
+        return self.expert.decide(self._game.situation())
+
+    def goes_on(self, actions: Actions) -> bool:
+        """Take note of what was played; return whether the way goes on."""
+        played = self._game.repeat(actions)
+        return not (
+            played.lost_life or played.ended or self._game.reference.is_at_the_end(self._game.tracker)
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from goexplore.archive import Actions
+from goexplore.archive import Actions, as_actions
 from goexplore.errors import require_at_least, require_between
 from goexplore.planning._guided_game import Situation
 from goexplore.planning._reference import Reference
@@ -57,11 +57,13 @@ class ExpertConfig:
     """Plans in a search, at most. Fewer suit simulators that are slow."""
     random_plans: int = 30
     """Random sequences of actions that are tried where nothing else is safe."""
+    search: int = 50_000
+    """Training frames that are searched for a way on where nothing led on for a while; 0: it is given up."""
 
     def __post_init__(self) -> None:
         for name in ("horizon", "ceiling", "tries", "plans"):
             require_at_least(name, getattr(self, name), 1)
-        for name in ("commitment", "random_plans"):
+        for name in ("commitment", "random_plans", "search"):
             require_at_least(name, getattr(self, name), 0)
         require_between("survival", self.survival, 0, 1e9)
 
@@ -233,7 +235,7 @@ class Expert:
         return self._pack(actions[:length])
 
     def _pack(self, actions: list[int]) -> Actions:
-        return bytes(actions) if self._action_count <= 256 else tuple(actions)
+        return as_actions(actions, self._action_count)
 
 
 def _mean(one: Judgement, tries: int, other: Judgement, more: int) -> Judgement:

@@ -13,7 +13,7 @@ from goexplore.errors import CheckpointError, DemonstrationError
 from goexplore.planning._places import MakePlaces, choose_places
 from goexplore.planning._planner import make_planner
 from goexplore.planning._recording import Recording
-from goexplore.planning._reference import Reference, Tracker, Trajectory
+from goexplore.planning._reference import Place, Reference, Tracker, Trajectory
 from goexplore.play import REPEAT_ACTION_PROBABILITY, GameState, Played, StochasticGame
 from goexplore.problems import CellsSpec, EnvironmentSpec
 from goexplore.random import SplitMix64
@@ -44,6 +44,7 @@ class GuidedGame:
         self.game = StochasticGame(env, repeat_action_probability=repeat_action_probability)
         self.game.reset()
         self._places = make_places(self.game.env)
+        self._place = self._places.reset()
         self._reference = reference
         self._planner = None if reference is None else make_planner(self.game, reference)
         self.score = 0.0
@@ -86,7 +87,7 @@ class GuidedGame:
     def reset(self, no_ops: int = 0) -> int:
         """Begin an episode; return how many game frames of no-ops were played."""
         played = self.game.reset(no_ops)
-        self._places.reset()
+        self._place = self._places.reset()
         self.score, self.tracker = 0.0, self.reference.begin()
         return played
 
@@ -114,8 +115,13 @@ class GuidedGame:
             return played
         place = self._places.update()
         if place is not None:
+            self._place = place
             self.tracker = self.reference.follow(place, self.score, self.tracker)
         return played
+
+    def place(self) -> Place:
+        """Return where it is; right after `restore`, as far as the reference tells."""
+        return self._place if self._planner is None else self._places.update() or self._place
 
     @property
     def progress(self) -> int:
@@ -131,6 +137,7 @@ class GuidedGame:
         self.game.restore(situation.state)
         self._places.restore(situation.tracked)
         self.score, self.tracker = situation.score, situation.tracker
+        self._place = self.reference.rows[self.tracker.row].place
 
 
 @dataclass(frozen=True)

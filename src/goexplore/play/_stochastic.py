@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from goexplore.archive import Actions
+from goexplore.archive import Actions, as_actions
 from goexplore.envs import Environment, Location, Step
 from goexplore.problems import EnvironmentSpec
 from goexplore.random import SplitMix64
@@ -105,7 +105,7 @@ class StochasticGame:
             if not sticks:
                 self._last_action = action
             played.append(self._last_action or 0)
-        return bytes(played) if self.action_count <= 256 else tuple(played)
+        return as_actions(played, self.action_count)
 
     def finish_step(self, step: Step) -> Played:
         """Return what a training frame brought that was played, here or elsewhere, as `draw` said."""

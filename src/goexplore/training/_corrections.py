@@ -5,10 +5,9 @@ A clone that errs gets into states that the expert never shows, and errs again t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 
+from goexplore.archive import as_actions
 from goexplore.errors import EngineError
 from goexplore.planning import ExpertPlayer, GuidedGame, Recording, Situation
 from goexplore.play import Preprocessor
@@ -147,11 +146,10 @@ class _Played:
         return copy
 
     def recording(self, seed: int, taught_from: int, action_count: int) -> Recording:
-        pack: Callable[[list[int]], bytes | tuple[int, ...]] = bytes if action_count <= 256 else tuple
         return Recording(
             no_ops=self.no_ops,
-            played=pack([action for step in self.steps for action in step]),
-            chosen=pack(self.chosen),
+            played=as_actions([action for step in self.steps for action in step], action_count),
+            chosen=as_actions(self.chosen, action_count),
             rewards=tuple(self.rewards),
             taught_from=taught_from,
             taught_until=len(self.chosen),

@@ -1,0 +1,102 @@
+"""The last resort where no plan leads on: a short search for a way there, which then guides the expert.
+
+It is Go-Explore in small (paper section 2.1), from the present state on: an archive of places, and random
+actions from those that were chosen least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from goexplore.archive import as_actions
+from goexplore.errors import EngineError
+from goexplore.planning._guided_game import GuidedGame, Situation
+from goexplore.planning._reference import Place, Tracker, Trajectory
+from goexplore.random import SplitMix64
+
+_COARSE = 8
+"""Distance within which places are one cell of the search."""
+_LENGTH = 40
+"""Training frames that are explored from a cell at a time."""
+_REPEAT = 8
+"""Training frames for which an action is held, on average: as in Phase 1 (paper appendix A.3)."""
+_SAFE = 30
+"""Training frames that have to be survived after what was found, doing what the demonstrations do."""
+
+
+class _Cell(NamedTuple):
+    situation: Situation
+    actions: tuple[int, ...]
+    """That lead here."""
+
+
+def find_detour(
+    game: GuidedGame, begin: Situation, random: SplitMix64, *, beyond: int, budget: int
+) -> Trajectory | None:
+    """Return a way from a situation to more than some progress, if `budget` training frames find one.
+
+    The way is one of the deterministic game: whoever is guided by it has to see to sticky actions.
+    """
+    game.restore(begin)
+    first: Hashable = "the beginning"
+    cells, chosen = {first: _Cell(begin, ())}, {first: 0}
+    spent = 0
+    while spent < budget:
+        names = list(cells)
+        weights = np.cumsum([(1 + chosen[name]) ** -0.5 for name in names])  # paper appendix A.5
+        index = min(
+            int(np.searchsorted(weights, random.uniform(1)[0] * weights[-1], "right")), len(names) - 1
+        )
+        name = names[index]
+        chosen[name] += 1
+        cell = cells[name]
+        game.restore(cell.situation)
+        actions, held = list(cell.actions), -1
+        for _ in range(_LENGTH):
+            if held < 0 or random.happens(1 / _REPEAT):
+                held = random.index(game.game.action_count)
+            try:
+                played = game.step(held, None)
+            except EngineError:
+                break
+            spent += 1
+            if played.lost_life or played.ended:
+                break
+            actions.append(held)
+            found = _cell_of(game.place(), game.tracker)
+            if game.progress > beyond:
+                spent += _SAFE
+                if _is_safe(game):
+                    return _play(game, begin, actions)
+                break
+            if found not in cells or len(actions) < len(cells[found].actions):
+                cells[found], chosen[found] = _Cell(game.situation(), tuple(actions)), 0
+    return None
+
+
+def _cell_of(place: Place, tracker: Tracker) -> Hashable:
+    return place.key, tuple(each // _COARSE for each in place.position), tracker.base
+
+
+def _is_safe(game: GuidedGame) -> bool:
+    """Return whether the game goes on for a while if the demonstrations are followed, and keep it there."""
+    for _ in range(_SAFE):
+        if game.reference.is_at_the_end(game.tracker):
+            return True
+        played = game.step(game.reference.action(game.tracker), None)
+        if played.lost_life or played.ended:
+            return False
+    return True
+
+
+def _play(game: GuidedGame, begin: Situation, actions: Sequence[int]) -> Trajectory:
+    """Play actions once more and note the places."""
+    game.restore(begin)
+    places, rewards = [game.place()], []
+    for action in actions:
+        rewards.append(game.step(action, None).reward)
+        places.append(game.place())
+    return Trajectory(as_actions(actions, game.game.action_count), rewards, places)

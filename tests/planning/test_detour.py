@@ -1,0 +1,95 @@
+"""Detours: where no plan leads on, a short search finds a way, and the expert takes it."""
+
+import dataclasses
+
+import pytest
+
+from goexplore.planning import Decision, ExpertConfig, ExpertPlayer, Judgement, guide
+from goexplore.planning._detour import find_detour
+from goexplore.problems import DefaultCells, FactorySpec
+from goexplore.random import SplitMix64
+from tests.fields import Field
+from tests.training.mazes import demonstrate, first_key, native
+
+RIGHT, LEFT, DOWN = 0, 1, 2
+SHORT = ExpertConfig(horizon=6, tries=2, plans=4, random_plans=0, search=3000)
+
+
+def field(actions, repeat=0.0):
+    spec = FactorySpec(Field)
+    return guide([demonstrate(actions, Field)], spec, DefaultCells(), repeat_action_probability=repeat)
+
+
+class TestFindDetour:
+    def astray(self):
+        """Return a game that should be in the second row, and is far below it."""
+        game = field(bytes([RIGHT] * 11))()
+        game.reset()
+        for action in (RIGHT, *[DOWN] * 9):
+            game.step(action, None)
+        assert game.progress == 1
+        return game
+
+    def test_the_way_leads_to_further_progress(self):
+        game = self.astray()
+        begin = game.situation()
+        way = find_detour(game, begin, SplitMix64(0), beyond=1, budget=5000)
+        game.restore(begin)
+        for action in way.actions:
+            assert game.progress <= 1
+            assert not game.step(action, None).ended
+        assert game.progress > 1
+        assert game.place() == way.places[-1]
+        assert len(way.places) == len(way.rewards) + 1 == len(way.actions) + 1
+
+    def test_it_may_have_to_be_more_than_a_little(self):
+        way = find_detour(*self.from_here(), SplitMix64(0), beyond=6, budget=20_000)
+        assert way.places[-1].key == b"(7, 0)"
+
+    def from_here(self):
+        game = self.astray()
+        return game, game.situation()
+
+    def test_one_seed_gives_one_way(self):
+        ways = [find_detour(*self.from_here(), SplitMix64(3), beyond=1, budget=5000) for _ in range(2)]
+        assert ways[0] == ways[1]
+        assert find_detour(*self.from_here(), SplitMix64(4), beyond=1, budget=5000) != ways[0]
+
+    def test_there_may_be_none(self):
+        assert find_detour(*self.from_here(), SplitMix64(0), beyond=11, budget=2000) is None
+
+    def test_on_the_native_engine_it_is_a_way_to_the_rope(self):
+        """From the start of Montezuma's Revenge: over the gap, or down the ladder and over the belt."""
+        demonstration = first_key()
+        game = guide([demonstration], native(demonstration.env), DefaultCells())()
+        game.reset()
+        begin = game.situation()
+        way = find_detour(game, begin, SplitMix64(0), beyond=8, budget=50_000)
+        game.restore(begin)
+        for action in way.actions:
+            assert not game.step(action, None).lost_life
+        assert game.progress > 8
+        assert game.place().position == way.places[-1].position
+
+
+class TestExpert:
+    """An expert that does nothing by itself, on a way of five steps."""
+
+    def play(self, config, repeat=0.0):
+        player = ExpertPlayer(field(bytes([RIGHT] * 5), repeat), config)
+        nothing = Decision(LEFT, "wait", Judgement(1.0, 0.0))
+        player.expert.decide = lambda situation: nothing
+        return player.play(5)
+
+    @pytest.mark.parametrize("repeat", [0.0, 0.25])
+    def test_it_takes_the_detours(self, repeat):
+        recording = self.play(SHORT, repeat)
+        assert (recording.ending, recording.score) == ("goal", 10.0)
+        assert recording.simulated >= SHORT.search
+
+    def test_without_a_search_it_is_stuck(self):
+        recording = self.play(dataclasses.replace(SHORT, search=0))
+        assert (recording.ending, recording.training_frames) == ("stuck", 300)
+
+    def test_equal_seeds_give_equal_recordings(self):
+        assert self.play(SHORT, 0.25) == self.play(SHORT, 0.25)
