@@ -28,6 +28,7 @@ from goexplore.training import (
     training_preset,
 )
 from goexplore.training import _search as search_module
+from goexplore.training._directory import TrainingStatus
 from goexplore.training._group import ProcessGroup
 from goexplore.training._search import SearchTraining
 from tests.training.combination import Combination, by_digits
@@ -381,6 +382,22 @@ class TestResuming:
         watch = Watch()
         assert train(tmp_path / "run", updates=3, resume=True, reporter=watch).status.updates == 3
         assert any("is not used" in line for line in watch.said)
+
+    def test_so_is_one_whose_optimiser_has_other_weights(self, tmp_path):
+        """PyTorch takes numbers of any shape, and the next step would crash."""
+        train(tmp_path / "run", updates=2)
+        run = TrainingDirectory.open(tmp_path / "run")
+        saved = content(tmp_path / "run")
+        other = torch.nn.Linear(3, 3)
+        optimizer = torch.optim.Adam(other.parameters())
+        other(torch.ones(1, 3)).sum().backward()
+        optimizer.step()
+        policy, about = load_policy(run.last_policy())
+        status = TrainingStatus(**{**saved["status"], "updates": 7})
+        run.write_checkpoint(policy, about, optimizer, saved["curriculum"], status)
+        watch = Watch()
+        assert train(tmp_path / "run", updates=3, resume=True, reporter=watch).status.updates == 3
+        assert any("is not used: expected numbers of shape" in line for line in watch.said)
 
     def test_a_damaged_recording_is_told_and_no_checkpoint_is_blamed(self, tmp_path):
         train(tmp_path / "run", updates=2)

@@ -64,7 +64,7 @@ class SearchConfig:
     cloning: CloningConfig = field(default_factory=CloningConfig)
     corrections: int = 150
     """Times that the expert takes over from the clone before it fails, in each round."""
-    correction_rounds: int = 2
+    correction_rounds: int = 3
     """How often it is corrected like that, and cloned once more."""
     starts: StateBankConfig = field(default_factory=StateBankConfig)
     frozen_for: int | None = None

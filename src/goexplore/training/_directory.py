@@ -145,8 +145,9 @@ class TrainingDirectory(Directory):
                 CheckpointError,
                 PolicyError,
                 SafetensorError,
-                KeyError,
+                LookupError,
                 TypeError,
+                ValueError,
                 RuntimeError,
             ) as error:
                 damaged[folder] = f"checkpoint {folder.name} is not used: {error}"
@@ -191,8 +192,14 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    learnt = [each for group in optimizer.param_groups for each in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, name = key.split(".")
+        if name != "step" and value.shape != learnt[int(number)].shape:  # PyTorch would take it, and crash
+            raise CheckpointError(
+                f"expected numbers of shape {tuple(learnt[int(number)].shape)} for weight {number} in the "
+                f"optimiser's state, got {tuple(value.shape)}"
+            )
         state.setdefault(int(number), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
