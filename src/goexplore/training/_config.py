@@ -70,7 +70,7 @@ class SearchConfig:
     frozen_for: int | None = None
     """Training frames for which PPO leaves the clone's convolutions as they are: their output is computed
     once, which makes updates several times as fast. None: always; 0: never."""
-    preprocessing: PreprocessingConfig = field(default_factory=PreprocessingConfig)
+    preprocessing: PreprocessingConfig = field(default_factory=lambda: PreprocessingConfig(stack=4))
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(value_hidden=64))
     ppo: PPOConfig = field(
         default_factory=lambda: PPOConfig(

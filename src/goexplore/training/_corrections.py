@@ -15,14 +15,18 @@ from goexplore.random import SplitMix64, stream_state
 from goexplore.training._network import Policy
 from goexplore.training._recording_buffer import RecordingBuffer
 
-_FROM_THE_START = 0.5
+_FROM_THE_START = 0.25
 """Share of the roll-ins that begin at the real start; the others begin at states of recordings."""
 _ROLL_IN = (30, 200)
 """Training frames that the policy plays, at least and at most."""
 _STUCK = 60
 """Training frames without progress after which the expert takes over."""
-_BACK = (8, 16, 30)
-"""Training frames before a lost life at which the expert tries to take over, the last moment first."""
+_BACK = range(4, 61, 4)
+"""Training frames before a lost life at which the expert tries to take over, the last moment first.
+
+It has to be the last at which it is not too late. The expert knows what the policy cannot see, such as when a
+floor two rooms on will vanish, and would rather wait here for it; but the policy has to learn to wait there.
+"""
 _HOPELESS = 0.35
 """Share of tries that must survive, or it is too late."""
 _LENGTH = 60
