@@ -245,6 +245,59 @@ class TestCorrections:
         assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
 
 
+class TestLateCorrections:
+    """While PPO improves the policy, the expert goes on correcting it."""
+
+    CONFIG = dataclasses.replace(
+        SMALL, late_corrections=2, ppo=dataclasses.replace(SMALL.ppo, value_warm_up=0)
+    )
+
+    @pytest.fixture(autouse=True)
+    def often(self, monkeypatch):
+        monkeypatch.setattr(search_module, "_CORRECT_EVERY", 2)
+
+    def test_they_are_recorded_learnt_and_begun_from(self, tmp_path, monkeypatch):
+        made = training(tmp_path, self.CONFIG)
+        made.start()
+        while made.status.updates < 2:
+            made.update()
+        late = made.teaching().corrections
+        assert 0 < late <= 2
+        assert len(lines(tmp_path)) == SMALL.episodes + late
+        assert len(made._late) > 0
+        numbers = {start.demonstration for starts in made._bank._states.values() for start in starts}
+        assert numbers == set(range(SMALL.episodes + late))
+        losses = []
+        monkeypatch.setattr(made, "_correction_loss", lambda: losses.append(0) or torch.zeros(()))
+        made.update()
+        assert len(losses) == made.ppo.epochs * made.ppo.minibatches
+        made.close()
+
+    def test_a_policy_that_heeds_them_chooses_what_the_expert_chose(self, tmp_path):
+        losses = []
+        for weight in (1e-3, 100.0):
+            path = tmp_path / str(weight)
+            path.mkdir()
+            made = training(path, dataclasses.replace(self.CONFIG, correction_weight=weight))
+            made.start()
+            while made.status.updates < 8:
+                made.update()
+            losses.append(made._correction_loss().item() / weight)
+            made.close()
+        assert losses[1] < 0.8 * losses[0]
+
+    def test_resumed_they_are_still_known(self, tmp_path):
+        train(tmp_path / "run", updates=4, config=self.CONFIG)
+        before = lines(tmp_path / "run")
+        made = training(tmp_path / "run", self.CONFIG)
+        made.read()
+        TrainingDirectory.open(tmp_path / "run").restore_checkpoint(made)
+        late = [each for each in made._buffer.recordings if each.is_correction]
+        assert len(made._late) == sum(each.taught_until - each.taught_from for each in late) > 0
+        train(tmp_path / "run", updates=6, config=self.CONFIG, resume=True)
+        assert lines(tmp_path / "run")[: len(before)] == before
+
+
 class TestFrozenConvolutions:
     """PPO leaves the clone's convolutions as they are: for ever, for a while, or not at all."""
 

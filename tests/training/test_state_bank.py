@@ -131,7 +131,7 @@ class TestState:
 
 
 def test_patience_is_a_multiple_of_the_longest_pause_and_a_little_more():
-    assert bank(pause=7).patience == 2 * 7 + 30
+    assert bank(pause=7).patience == 7 + 30
     assert bank(StateBankConfig(patience=1.5, more_patience=0), pause=8).patience == 12
     assert bank(StateBankConfig(patience=0.1, more_patience=5), pause=1).patience == 5
 

@@ -66,6 +66,10 @@ class SearchConfig:
     """Times that the expert takes over from the clone before it fails, in each round."""
     correction_rounds: int = 3
     """How often it is corrected like that, and cloned once more."""
+    late_corrections: int = 4
+    """Times that the expert takes over from the policy while PPO improves it, once every ten updates."""
+    correction_weight: float = 0.1
+    """Weight, in the loss of PPO, of choosing what the expert chose in these."""
     starts: StateBankConfig = field(default_factory=StateBankConfig)
     frozen_for: int | None = None
     """Training frames for which PPO leaves the clone's convolutions as they are: their output is computed
@@ -102,6 +106,8 @@ class SearchConfig:
         require_at_least("episodes", self.episodes, 1)
         require_at_least("corrections", self.corrections, 0)
         require_at_least("correction_rounds", self.correction_rounds, 0)
+        require_at_least("late_corrections", self.late_corrections, 0)
+        require_between("correction_weight", self.correction_weight, 0, 1e3)
         if self.frozen_for is not None:
             require_at_least("frozen_for", self.frozen_for, 0)
         if self.ppo.imitation or self.ppo.cloning:
@@ -146,6 +152,7 @@ SEARCH_PRESETS: dict[str, SearchConfig] = {
         episodes=16,
         cloning=CloningConfig(steps=300),
         corrections=0,
+        late_corrections=0,
         starts=StateBankConfig(advance=16, bin_length=8, every=1),
         preprocessing=PreprocessingConfig(stack=1),
         network=NetworkConfig(channels=(), hidden=128, value_hidden=64),

@@ -12,8 +12,11 @@ from goexplore.errors import EngineError
 from goexplore.planning import ExpertPlayer, GuidedGame, Recording, Situation
 from goexplore.play import Preprocessor
 from goexplore.random import SplitMix64, stream_state
+from goexplore.training._collector import Starts
+from goexplore.training._curriculum import Start
 from goexplore.training._network import Policy
 from goexplore.training._recording_buffer import RecordingBuffer
+from goexplore.training._state_bank import REAL_START
 
 _FROM_THE_START = 0.25
 """Share of the roll-ins that begin at the real start; the others begin at states of recordings."""
@@ -37,10 +40,17 @@ class Corrector:
     """A policy at play, and an expert that takes over: one per process."""
 
     def __init__(
-        self, player: ExpertPlayer, policy: Policy, buffer: RecordingBuffer, *, sharpen: float
+        self,
+        player: ExpertPlayer,
+        policy: Policy,
+        buffer: RecordingBuffer,
+        *,
+        sharpen: float = 1.0,
+        starts: Starts | None = None,
     ) -> None:
-        """The policy's logits are multiplied by `sharpen`."""
+        """The policy's logits are multiplied by `sharpen`; `starts` says where it begins to play."""
         self._player, self._policy, self._buffer, self._sharpen = player, policy, buffer, sharpen
+        self._starts = starts
         self._game: GuidedGame = player.game
         self._game.game.reset()
         self._preprocessor = Preprocessor(self._game.game.env, buffer.preprocessing)
@@ -86,20 +96,28 @@ class Corrector:
     def _begin(self, random: SplitMix64, played: _Played) -> None:
         """Go to the real start, or to a state of a recording."""
         game, buffer = self._game, self._buffer
-        whole = [number for number, each in enumerate(buffer.recordings) if not each.is_correction]
-        number = whole[random.index(len(whole))]
-        recording = buffer.recordings[number]
-        if random.happens(_FROM_THE_START) or recording.taught_until < 2:
+        number, point = self._draw(random) if self._starts is None else self._starts.draw(random)
+        if point == 0:
             played.no_ops = game.reset(random.index(self._player.no_ops + 1))
             self._preprocessor.reset()
             return
-        point = 1 + random.index(recording.taught_until - 1)
+        recording = buffer.recordings[number]
         played.no_ops = game.reset(recording.no_ops)
         self._preprocessor.reset()
         for step in range(point):
             actions = recording.step(step)
             played.add(actions, recording.chosen[step], game.repeat(actions).reward)
         self._preprocessor.observation[:] = buffer.observation(number, point)
+
+    def _draw(self, random: SplitMix64) -> Start:
+        """Draw the real start, or any training frame of any whole episode."""
+        recordings = self._buffer.recordings
+        whole = [number for number, each in enumerate(recordings) if not each.is_correction]
+        number = whole[random.index(len(whole))]
+        until = recordings[number].taught_until
+        if random.happens(_FROM_THE_START) or until < 2:
+            return REAL_START
+        return Start(number, 1 + random.index(until - 1))
 
     @torch.no_grad()
     def _act(self, random: SplitMix64) -> int:

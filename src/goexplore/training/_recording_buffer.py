@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from goexplore.errors import CheckpointError
 from goexplore.planning import GuidedGame, Recording, Situation
 from goexplore.play import Observation, PreprocessingConfig, Preprocessor
+from goexplore.random import SplitMix64
 
 _SMALL_SNAPSHOT = 1024
 """Bytes up to which the state of every training frame is kept."""
@@ -136,3 +137,29 @@ class RecordingBuffer:
         deviation[deviation < 1e-6] = 1.0
         stack = self.preprocessing.stack
         return np.tile(mean, stack).astype(np.float32), np.tile(deviation, stack).astype(np.float32)
+
+
+class LabelledFrames:
+    """Training frames of some recordings, and what was chosen there: to draw from."""
+
+    def __init__(self, buffer: RecordingBuffer) -> None:
+        self._buffer = buffer
+        self._numbers: list[int] = []
+        self._points: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def add(self, number: int) -> None:
+        """Take up what is taught in a recording."""
+        recording = self._buffer.recordings[number]
+        points = range(recording.taught_from, recording.taught_until)
+        self._numbers += [number] * len(points)
+        self._points += points
+
+    def draw(self, random: SplitMix64, count: int) -> tuple[Observation, NDArray[np.int64]]:
+        """Return observations and what was chosen there."""
+        drawn = random.below(len(self), count).tolist()
+        return self._buffer.batch(
+            [self._numbers[each] for each in drawn], [self._points[each] for each in drawn]
+        )

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 import torch
+from torch.nn import functional
 
 from goexplore.demos import Demonstration
 from goexplore.planning import (
@@ -36,9 +37,9 @@ from goexplore.training._directory import TrainingStatus
 from goexplore.training._group import ProcessGroup
 from goexplore.training._method import Teaching, TrainingMethod
 from goexplore.training._network import Policy
-from goexplore.training._ppo import Learner, Losses
+from goexplore.training._ppo import Learner, Losses, autocast
 from goexplore.training._random_streams import RandomStreams
-from goexplore.training._recording_buffer import RecordingBuffer
+from goexplore.training._recording_buffer import LabelledFrames, RecordingBuffer
 from goexplore.training._state_bank import StateBank
 from goexplore.training._vector_env import RolloutFactory, start_environments
 
@@ -46,6 +47,10 @@ Stage: TypeAlias = Literal["expert rehearses", "expert plays", "cloning", "exper
 
 _EXPERT_SECONDS = 5.0
 """For so long the expert plays before what is finished is saved and shown."""
+_CORRECT_EVERY = 10
+"""Updates of PPO between the expert's corrections of the policy."""
+_LABELS = 64
+"""Of corrections, in each gradient step of PPO, over all processes."""
 _CLONING_STEPS = 100
 """Gradient steps of cloning between two looks at the limits."""
 
@@ -92,6 +97,10 @@ class SearchTraining(TrainingMethod):
         self._episode: Iterator[Recording | None] | None = None
         self._corrector: Corrector | None = None
         self._cloner: Cloner | None = None
+        self._late_corrector: Corrector | None = None
+        """What corrects the policy while it is improved."""
+        self._late: LabelledFrames | None = None
+        """What the expert chose in these corrections."""
         self._agreement: float | None = None
         self._bank: StateBank | None = None
         self._saved_bank: dict[str, Any] = {}
@@ -200,6 +209,16 @@ class SearchTraining(TrainingMethod):
         self._bank = StateBank(self._buffer, config.starts)
         if self._saved_bank:
             self._bank.restore(self._saved_bank)
+        if config.late_corrections:
+            self._late_corrector = Corrector(
+                self._make_expert(), self.policy, self._buffer, starts=self._bank
+            )
+            planned = config.rehearsals + config.episodes + config.correction_rounds * config.corrections
+            seeds = {stream_state(self.seed, number) for number in range(planned)}
+            self._late = LabelledFrames(self._buffer)
+            for number, each in enumerate(self._buffer.recordings):
+                if each.seed not in seeds:
+                    self._late.add(number)
 
     def _make_learner(self) -> None:
         """Learn everything, or everything but the convolutions."""
@@ -312,13 +331,42 @@ class SearchTraining(TrainingMethod):
             self.collector = self._start_environments(self._bank)
         self.collector.sees_once = self._frozen
         experience, results = self.collector.collect(ppo.steps, ppo.discount)
-        losses = self.learner.update(experience, value_only=self.status.updates < ppo.value_warm_up)
+        losses = self.learner.update(
+            experience,
+            value_only=self.status.updates < ppo.value_warm_up,
+            other_loss=self._correction_loss if self._late else None,
+        )
         results = [each for part in self.group.gather(results) for each in part]
         self._bank.update(results)
         self.count(len(results), [result.success for result in results if result.start.point == 0])
         if self._frozen and not self._should_freeze():
             self._make_learner()
+        if self._late_corrector is not None and self.status.updates % _CORRECT_EVERY == 0:
+            self._correct_late(self._late_corrector)
         return losses
+
+    def _correct_late(self, corrector: Corrector) -> None:
+        """Correct the policy as it is now, where it fails most, and begin rollouts there too."""
+        assert self._bank is not None
+        assert self._late is not None
+        numbers = range(self.config.late_corrections)[self.group.number :: self.group.size]
+        found = [corrector.correct(stream_state(self.seed, self.status.updates, each)) for each in numbers]
+        first = len(self._buffer.recordings)
+        self._share([each for each in found if each is not None])
+        for number in range(first, len(self._buffer.recordings)):
+            self._bank.add(number)
+            self._late.add(number)
+
+    def _correction_loss(self) -> torch.Tensor:
+        """Return how far the policy is from choosing what the expert chose in late corrections."""
+        assert self._late is not None
+        observations, labels = self._late.draw(self._random_streams.words, _LABELS // self.group.size)
+        with autocast(self.policy.device, enabled=self.ppo.mixed_precision):
+            logits, _, _ = self.policy(
+                torch.from_numpy(observations).to(self.policy.device), self.policy.empty_memory(len(labels))
+            )
+        loss = functional.cross_entropy(logits.float(), torch.from_numpy(labels).to(self.policy.device))
+        return self.config.correction_weight * loss
 
     def state(self) -> dict[str, Any]:
         """Return the success rates of where rollouts begin."""
@@ -328,6 +376,7 @@ class SearchTraining(TrainingMethod):
         """Go back to a checkpoint: the recordings are all there."""
         self.status, self._saved_bank = status, state
         self._expert = self._corrector = self._cloner = self.learner = self._bank = None
+        self._late_corrector = self._late = None
         self.policy.features.requires_grad_(True)
         self._prepare()
 

@@ -62,25 +62,33 @@ class StateBank:
 
     def __init__(self, buffer: RecordingBuffer, config: StateBankConfig) -> None:
         """Take up the recordings, as far as they do well."""
-        self._config = config
-        self._bins: list[int] = []
+        self._config, self._buffer = config, buffer
         self._states: dict[int, list[Start]] = {}
-        for number, recording in enumerate(buffer.recordings):
-            first = max(1, recording.taught_from)
-            for point in range(first + number % config.every, recording.taught_until, config.every):
-                where = int(buffer.progress[number][point]) // config.bin_length
-                self._states.setdefault(where, []).append(Start(number, point))
+        self._bin_of: dict[Start, int] = {}
+        self._bins: list[int] = []
+        self.rates: dict[int, float] = {}
+        """Success rate of each bin."""
+        for number in range(len(buffer.recordings)):
+            self.add(number)
         if not self._states:
             raise ConfigError(
                 "expected recorded episodes to begin from, got none that survives for long: give other "
                 "demonstrations, or more expert episodes"
             )
-        self._bin_of = {start: where for where, starts in self._states.items() for start in starts}
-        self._bins = sorted(self._states)
-        self.rates = dict.fromkeys(self._bins, 0.5)
-        """Success rate of each bin."""
         self.patience = max(1, round(config.patience * buffer.longest_pause()) + config.more_patience)
         """Training frames without further progress after which a rollout ends."""
+
+    def add(self, number: int) -> None:
+        """Take up a recording, as far as it does well."""
+        recording, config = self._buffer.recordings[number], self._config
+        first = max(1, recording.taught_from)
+        for point in range(first + number % config.every, recording.taught_until, config.every):
+            start = Start(number, point)
+            where = int(self._buffer.progress[number][point]) // config.bin_length
+            self._states.setdefault(where, []).append(start)
+            self._bin_of[start] = where
+            self.rates.setdefault(where, 0.5)
+        self._bins = sorted(self._states)
         self._update_weights()
 
     def _update_weights(self) -> None:
