@@ -19,7 +19,7 @@ from goexplore.planning import (
 )
 from goexplore.play import Preprocessor
 from goexplore.problems import DefaultCells, FactorySpec
-from goexplore.training._recording_buffer import RecordingBuffer
+from goexplore.training._recording_buffer import LabelledFrames, RecordingBuffer
 from tests.training.mazes import PREPROCESSING, demonstrate, first_key, native
 
 ACTIONS = TwoMazes.action_count
@@ -214,11 +214,9 @@ class TestReplay:
 
     def test_what_is_taught_are_the_chosen_actions(self, recorded):
         half = [dataclasses.replace(each, taught_from=2, taught_until=12) for each in recorded[:2]]
-        numbers, points = replayed(half).taught()
-        assert list(zip(numbers.tolist(), points.tolist(), strict=True)) == [
-            (number, point) for number in range(2) for point in range(2, 12)
-        ]
-        observations, actions = replayed(half).batch(numbers, points)
+        frames = list(LabelledFrames(replayed(half), range(2)))
+        assert frames == [(number, point) for number in range(2) for point in range(2, 12)]
+        observations, actions = replayed(half).batch(frames)
         assert actions.tolist() == [*half[0].chosen[2:12], *half[1].chosen[2:12]]
         np.testing.assert_array_equal(observations[13], replayed(half).observation(1, 5))
 

@@ -3,11 +3,14 @@
 import torch
 
 from goexplore.planning import ExpertConfig, ExpertPlayer, guide
-from goexplore.problems import find_problem
-from goexplore.training import NetworkConfig, Policy
+from goexplore.problems import DefaultCells, FactorySpec, find_problem
+from goexplore.training import NetworkConfig, Policy, StateBankConfig
 from goexplore.training._corrections import Corrector
-from goexplore.training._recording_buffer import RecordingBuffer
+from goexplore.training._recording_buffer import LabelledFrames, RecordingBuffer
+from goexplore.training._state_bank import REAL_START, StateBank
+from tests.fields import Field
 from tests.training.mazes import PREPROCESSING, demonstrate
+from tests.training.recordings import recording as recorded
 
 EXPERT = ExpertConfig(horizon=20, tries=4, random_plans=12)
 
@@ -44,11 +47,39 @@ def test_equal_seeds_give_equal_corrections():
 
 def test_only_what_the_expert_chose_is_learnt_and_begun_from():
     correct, buffer = corrector()
-    whole = len(buffer.taught()[0])
     recording = next(each for each in map(correct.correct, range(6)) if each is not None)
     buffer.add(recording)
-    numbers, points = buffer.taught()
-    new = points[numbers == len(buffer.recordings) - 1]
-    assert len(points) == whole + len(new)
-    assert (new.min(), new.max()) == (recording.taught_from, recording.taught_until - 1)
-    assert len(buffer.observation(len(buffer.recordings) - 1, int(new[0]))) == buffer.shape[0]
+    last = len(buffer.recordings) - 1
+    assert list(LabelledFrames(buffer, [last])) == [
+        (last, point) for point in range(recording.taught_from, recording.taught_until)
+    ]
+    assert len(buffer.observation(last, recording.taught_from)) == buffer.shape[0]
+    starts = [
+        each for each in StateBank(buffer, StateBankConfig(every=1))._bin_of if each.demonstration == last
+    ]
+    assert min(starts).point >= recording.taught_from
+
+
+def test_the_last_moment_that_is_not_too_late_is_corrected():
+    """On the field, right into the pit: one step before it, the expert still knows a way."""
+    way = bytes([2] * 5 + [0] * 5)  # down, then right, under the pit
+    spec = FactorySpec(Field)
+    make_game = guide([demonstrate(way, Field)], spec, DefaultCells(), repeat_action_probability=0.0)
+    buffer = RecordingBuffer(make_game, PREPROCESSING)
+    buffer.add(recorded(way, spec))
+    correct = Corrector(ExpertPlayer(make_game, EXPERT, no_ops=0), None, buffer, starts=Always(REAL_START))
+    into_the_pit = iter([0, 0, 0, 2, 2, 2])
+    correct._act = lambda random: next(into_the_pit)
+    found = correct.correct(0)
+    assert found.taught_from == 2, "four steps before the pit is the last moment that is tried"
+    assert found.rewards == tuple([0.0] * found.training_frames)
+
+
+class Always:
+    """The same start again and again."""
+
+    def __init__(self, start):
+        self._start = start
+
+    def draw(self, random):
+        return self._start

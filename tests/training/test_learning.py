@@ -279,3 +279,42 @@ class TestSampler:
         found = set(zip(drawn.actions[0].tolist(), drawn.returns[0].tolist(), strict=True))
         assert found == {(950, 2.0), (0, 1.0), (899, 1.0)}
         assert drawn.observations.dtype == np.float32
+
+
+class TestStepSizes:
+    """Of the policy, and of a value with a layer of its own."""
+
+    OWN = NetworkConfig(channels=(), hidden=16, value_hidden=4)
+
+    def step_sizes(self, training_frames, config=OWN, **settings):
+        learner = make_learner(make_policy(config), learning_rate=1e-3, **settings)
+        learner.decay(training_frames)
+        return [group["lr"] for group in learner.optimizer.param_groups]
+
+    def test_they_stay_as_they_are(self):
+        assert self.step_sizes(10**9, value_learning_rate=5e-3) == [1e-3, 5e-3]
+
+    def test_without_its_own_the_value_has_the_policy_s(self):
+        assert self.step_sizes(0) == [1e-3, 1e-3]
+        assert self.step_sizes(0, TINY, value_learning_rate=5e-3) == [1e-3], "nothing is the value's alone"
+
+    @pytest.mark.parametrize(("training_frames", "factor"), [(0, 1.0), (500, 0.55), (1000, 0.1), (9000, 0.1)])
+    def test_or_they_fall_to_a_tenth(self, training_frames, factor):
+        found = self.step_sizes(training_frames, value_learning_rate=5e-3, decay_over=1000)
+        assert found == pytest.approx([factor * 1e-3, factor * 5e-3])
+
+    def test_smaller_steps_change_the_policy_less(self):
+        moved = []
+        for training_frames in (0, 1000):
+            policy = make_policy(self.OWN)
+            learner = make_learner(policy, learning_rate=1e-3, decay_over=1000)
+            before = weights(policy)
+            learner.decay(training_frames)
+            learner.update(experience())
+            moved.append((weights(policy) - before).abs().sum().item())
+        assert moved[1] == pytest.approx(0.1 * moved[0], rel=0.05)
+
+    @pytest.mark.parametrize("name", ["learning_rate", "value_learning_rate", "decay_over"])
+    def test_they_must_be_positive(self, name):
+        with pytest.raises(ConfigError, match=name):
+            PPOConfig(**{name: 0})

@@ -80,6 +80,7 @@ class BackwardTraining(TrainingMethod):
         experience, results = self.collector.collect(ppo.steps, ppo.discount)
         window = self.config.curriculum.window
         earliest = [max(0, point - window) for point in self.curriculum.starting_points]
+        self.learner.decay(self.status.training_frames)
         losses = self.learner.update(experience, lambda: self._draw_demonstrations(ppo.imitated, earliest))
         results = [each for part in self.group.gather(results) for each in part]
         self.curriculum.update(results, ppo.steps * self.environments)

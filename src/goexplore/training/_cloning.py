@@ -13,7 +13,7 @@ from goexplore.training._group import ProcessGroup
 from goexplore.training._network import Policy
 from goexplore.training._ppo import autocast
 from goexplore.training._random_streams import RandomStreams
-from goexplore.training._recording_buffer import RecordingBuffer
+from goexplore.training._recording_buffer import LabelledFrames, RecordingBuffer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +49,11 @@ class Cloner:
         group: ProcessGroup,
         random_streams: RandomStreams,
     ) -> None:
-        self._policy, self._buffer, self._config = policy, buffer, config
+        self._policy, self._config = policy, config
         self._group, self._random_streams = group, random_streams
         self._autocast = autocast(group.device, enabled=config.mixed_precision)
         self.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
-        self._numbers, self._points = buffer.taught()
+        self._frames = LabelledFrames(buffer, range(len(buffer.recordings)))
 
     def step(self, done: int) -> tuple[float, float]:
         """Make one gradient step, after so many others; return the loss and the share of equal choices."""
@@ -61,8 +61,7 @@ class Cloner:
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = config.learning_rate * (1 - 0.9 * done / max(config.steps, 1))
         count = max(1, config.batch // self._group.size)
-        drawn = self._random_streams.words.below(len(self._numbers), count)
-        observations, actions = self._buffer.batch(self._numbers[drawn], self._points[drawn])
+        observations, actions = self._frames.draw(self._random_streams.words, count)
         labels = torch.from_numpy(actions).to(policy.device)
         with self._autocast:
             logits, _, _ = policy(

@@ -81,6 +81,7 @@ class SearchConfig:
             steps=128,
             learning_rate=1e-4,
             value_learning_rate=5e-4,
+            decay_over=6_000_000,
             clip=0.15,
             entropy=0.001,
             value_weight=1.0,

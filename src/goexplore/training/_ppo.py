@@ -33,6 +33,9 @@ class PPOConfig:
     """Adam's step size."""
     value_learning_rate: float | None = None
     """Adam's step size for an estimate of the return that has a layer of its own; None: the same."""
+    decay_over: int | None = None
+    """Training frames over which step sizes fall to a tenth, evenly: small steps bring together what large
+    ones learn here and lose there. None: they stay as they are."""
     adam_epsilon: float = 1e-5
     """Adam's epsilon."""
     weight_decay: float = 0.0
@@ -68,6 +71,8 @@ class PPOConfig:
         require_at_least("value_warm_up", self.value_warm_up, 0)
         for name in ("discount", "gae_lambda"):
             require_between(name, getattr(self, name), 0, 1)
+        if self.decay_over is not None:
+            require_at_least("decay_over", self.decay_over, 1)
         for name in ("learning_rate", "value_learning_rate"):
             if getattr(self, name) is not None:
                 require_positive(name, getattr(self, name))
@@ -150,16 +155,26 @@ class Learner:
             [each for each in learnt if each in own],
         ]
         of_value = config.value_learning_rate or config.learning_rate
+        self._step_sizes = [
+            step_size
+            for parameters, step_size in zip(self._clipped, (config.learning_rate, of_value), strict=True)
+            if parameters
+        ]
         self.optimizer = torch.optim.Adam(
-            [
-                {"params": parameters, "lr": step_size}
-                for parameters, step_size in zip(self._clipped, (config.learning_rate, of_value), strict=True)
-                if parameters
-            ],
+            [{"params": parameters} for parameters in self._clipped if parameters],
+            lr=config.learning_rate,
             eps=config.adam_epsilon,
             weight_decay=config.weight_decay,
             fused=True,
         )
+        self.decay(0)
+
+    def decay(self, training_frames: int) -> None:
+        """Make steps as small as they should be after so many training frames."""
+        over = self._config.decay_over
+        factor = 1.0 if over is None else 1 - 0.9 * min(training_frames / over, 1.0)
+        for group, step_size in zip(self.optimizer.param_groups, self._step_sizes, strict=True):
+            group["lr"] = factor * step_size
 
     def update(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,22 +110,11 @@ class RecordingBuffer:
             longest.append(int(np.diff(moves).max(initial=1)))
         return int(np.median(longest)) if longest else 1
 
-    def taught(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return recording and training frame of everything that is to be learnt."""
-        numbers, points = [], []
-        for number, each in enumerate(self.recordings):
-            span = np.arange(each.taught_from, each.taught_until)
-            numbers.append(np.full(len(span), number))
-            points.append(span)
-        return np.concatenate(numbers), np.concatenate(points)
-
-    def batch(
-        self, numbers: Sequence[int] | NDArray[np.int64], points: Sequence[int] | NDArray[np.int64]
-    ) -> tuple[Observation, NDArray[np.int64]]:
-        """Return observations and what was chosen there."""
-        observations = np.empty((len(numbers), *self.shape), self.dtype)
-        actions = np.empty(len(numbers), np.int64)
-        for row, (number, point) in enumerate(zip(numbers, points, strict=True)):
+    def batch(self, frames: Sequence[tuple[int, int]]) -> tuple[Observation, NDArray[np.int64]]:
+        """Return observations at training frames of recordings, and what was chosen there."""
+        observations = np.empty((len(frames), *self.shape), self.dtype)
+        actions = np.empty(len(frames), np.int64)
+        for row, (number, point) in enumerate(frames):
             observations[row] = self.observation(number, point)
             actions[row] = self.recordings[number].chosen[point]
         return observations, actions
@@ -140,26 +129,27 @@ class RecordingBuffer:
 
 
 class LabelledFrames:
-    """Training frames of some recordings, and what was chosen there: to draw from."""
+    """Training frames of recordings, and what was chosen there: to draw from."""
 
-    def __init__(self, buffer: RecordingBuffer) -> None:
+    def __init__(self, buffer: RecordingBuffer, numbers: Iterable[int] = ()) -> None:
+        """Take up the recordings with these numbers."""
         self._buffer = buffer
-        self._numbers: list[int] = []
-        self._points: list[int] = []
+        self._frames: list[tuple[int, int]] = []
+        for number in numbers:
+            self.add(number)
 
     def __len__(self) -> int:
-        return len(self._points)
+        return len(self._frames)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Yield the number of the recording and of the training frame of each."""
+        return iter(self._frames)
 
     def add(self, number: int) -> None:
         """Take up what is taught in a recording."""
         recording = self._buffer.recordings[number]
-        points = range(recording.taught_from, recording.taught_until)
-        self._numbers += [number] * len(points)
-        self._points += points
+        self._frames += ((number, point) for point in range(recording.taught_from, recording.taught_until))
 
     def draw(self, random: SplitMix64, count: int) -> tuple[Observation, NDArray[np.int64]]:
         """Return observations and what was chosen there."""
-        drawn = random.below(len(self), count).tolist()
-        return self._buffer.batch(
-            [self._numbers[each] for each in drawn], [self._points[each] for each in drawn]
-        )
+        return self._buffer.batch([self._frames[each] for each in random.below(len(self), count).tolist()])

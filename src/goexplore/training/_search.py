@@ -215,10 +215,9 @@ class SearchTraining(TrainingMethod):
             )
             planned = config.rehearsals + config.episodes + config.correction_rounds * config.corrections
             seeds = {stream_state(self.seed, number) for number in range(planned)}
-            self._late = LabelledFrames(self._buffer)
-            for number, each in enumerate(self._buffer.recordings):
-                if each.seed not in seeds:
-                    self._late.add(number)
+            recordings = enumerate(self._buffer.recordings)
+            late = [number for number, each in recordings if each.seed not in seeds]
+            self._late = LabelledFrames(self._buffer, late)
 
     def _make_learner(self) -> None:
         """Learn everything, or everything but the convolutions."""
@@ -331,6 +330,7 @@ class SearchTraining(TrainingMethod):
             self.collector = self._start_environments(self._bank)
         self.collector.sees_once = self._frozen
         experience, results = self.collector.collect(ppo.steps, ppo.discount)
+        self.learner.decay(self.status.training_frames)
         losses = self.learner.update(
             experience,
             value_only=self.status.updates < ppo.value_warm_up,

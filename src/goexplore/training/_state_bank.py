@@ -23,7 +23,7 @@ class StateBankConfig:
     Progress is counted in training frames of the demonstrations.
     """
 
-    real_start_share: float = 0.15
+    real_start_share: float = 0.25
     """Share of the rollouts that begin at the real start of the game, with no-ops."""
     after_death: float = 0.5
     """After this share of the lives that are lost in rollouts from the real start, the next one begins there:
