@@ -284,7 +284,7 @@ class TestLostLife:
 
 
 class TestProgressThatIsNotSurvived:
-    """Who falls to death passes places that the demonstration reaches on foot much later."""
+    """A falling character passes places that the demonstration reaches on foot much later."""
 
     @pytest.fixture
     def make_game(self):

@@ -1,6 +1,6 @@
-"""The last resort where no plan leads on: a short search for a way there, which then guides the expert.
+"""The last resort where no plan leads on: a short search for a way, which then guides the expert.
 
-It is Go-Explore in small (paper section 2.1), from the present state on: an archive of places, and random
+It is a small Go-Explore search (paper section 2.1) from the current state: an archive of places, and random
 actions from those that were chosen least.
 """
 
@@ -30,7 +30,7 @@ _SAFE = 30
 class _Cell(NamedTuple):
     situation: Situation
     actions: tuple[int, ...]
-    """That lead here."""
+    """Actions that lead here."""
 
 
 def find_detour(
@@ -38,7 +38,7 @@ def find_detour(
 ) -> Trajectory | None:
     """Return a way from a situation to more than some progress, if `budget` training frames find one.
 
-    The way is one of the deterministic game: whoever is guided by it has to see to sticky actions.
+    The way ignores sticky actions; an expert that follows it must handle them.
     """
     game.restore(begin)
     first: Hashable = "the beginning"
@@ -82,7 +82,7 @@ def _cell_of(place: Place, tracker: Tracker) -> Hashable:
 
 
 def _is_safe(game: GuidedGame) -> bool:
-    """Return whether the game goes on for a while if the demonstrations are followed, and keep it there."""
+    """Return whether following the demonstrations from here survives for a while. This advances the game."""
     for _ in range(_SAFE):
         if game.reference.is_at_the_end(game.tracker):
             return True

@@ -19,7 +19,7 @@ from goexplore.random import SplitMix64, stream_state
 _BEFORE_DEATH = 45
 """Training frames before a lost life that are not to be learnt from: they led there."""
 _SEARCH_AFTER = 60
-"""Training frames without progress after which a detour is looked for, and again after so many more."""
+"""A search for a detour begins after every so many training frames without progress."""
 _STUCK = 300
 """Training frames without progress after which an episode ends."""
 
@@ -34,7 +34,7 @@ class ExpertPlayer:
         self.reference = guide.reference
         self.expert = self._make_expert(guide)
         self._searching: GuidedGame | None = None
-        """What searches for detours, once there was one."""
+        """The game in which detours are searched for, once that was needed."""
 
     def _make_expert(self, guide: Guide) -> Expert:
         config, env = self._config, self.game.game.env
@@ -114,7 +114,7 @@ class ExpertPlayer:
 
 
 class _Detour:
-    """A way that a search found, and an expert that is guided by it: beside the game that is played."""
+    """A way that a search found, and an expert that follows it in a copy of the game."""
 
     def __init__(self, game: GuidedGame, expert: Expert, begin: Situation) -> None:
         self._game, self.expert = game, expert

@@ -58,7 +58,8 @@ class ExpertConfig:
     random_plans: int = 30
     """Random sequences of actions that are tried where nothing else is safe."""
     search: int = 50_000
-    """Training frames that are searched for a way on where nothing led on for a while; 0: it is given up."""
+    """Training frames that a search for a way on may take where there was no progress for a while; 0 disables
+    the search."""
 
     def __post_init__(self) -> None:
         for name in ("horizon", "ceiling", "tries", "plans"):

@@ -120,7 +120,7 @@ class GuidedGame:
         return played
 
     def place(self) -> Place:
-        """Return where it is; right after `restore`, as far as the reference tells."""
+        """Return the current place; after `restore`, without a native planner, that of the reference."""
         return self._place if self._planner is None else self._places.update() or self._place
 
     @property
@@ -142,7 +142,7 @@ class GuidedGame:
 
 @dataclass(frozen=True)
 class Guide:
-    """What guides games; called, it makes one."""
+    """A reference and the settings of the games that it guides; calling it makes a new game."""
 
     env: EnvironmentSpec
     """The environment on the engine that plays."""
@@ -160,10 +160,10 @@ class Guide:
         )
 
     def following(self, recording: Recording) -> Guide:
-        """Return the guide by an episode of the stochastic game, in place of the demonstrations.
+        """Return a guide that follows a recorded episode instead of the demonstrations.
 
-        A demonstration may jump from the last possible pixel: whoever is guided by it tries in vain to do
-        the same. What such an episode shows has survived sticky actions.
+        A demonstration may jump from the last possible pixel, which sticky actions make fail; a recorded
+        episode has survived them.
         """
         trajectory = GuidedGame(self.env, self.places).recorded_trajectory(recording)
         return replace(self, reference=Reference([trajectory], deficit=self.reference.deficit))

@@ -127,7 +127,7 @@ class BankRollout(Rollout):
     def _prove(self, further: int, reward: float, *, died: bool) -> float:
         """Return the reward, or after a death what has to be given back of earlier ones.
 
-        Who falls to death passes places that a demonstration reaches on foot much later.
+        A falling character passes places that a demonstration reaches on foot much later.
         """
         self._unproven.append((further, reward))
         self._unproven.popleft()

@@ -25,7 +25,7 @@ class CloningConfig:
     batch: int = 256
     """Training frames in each, over all learning processes."""
     learning_rate: float = 5e-4
-    """Adam's step size at the beginning; in the end it is a tenth of that."""
+    """Adam's learning rate at the beginning; in the end it is a tenth of that."""
     sharpen: float = 1.5
     """Factor for the logits after that: a clone is less certain of actions than the expert was."""
     mixed_precision: bool = True

@@ -58,18 +58,19 @@ class SearchConfig:
     expert: ExpertConfig = field(default_factory=ExpertConfig)
     rehearsals: int = 8
     """Episodes that the expert plays guided by the demonstrations. The fastest one that reaches their end
-    guides it from then on, and measures progress: it has survived sticky actions. 0: demonstrations do."""
+    guides it from then on, and measures progress: it has survived sticky actions. With 0, the demonstrations
+    guide it throughout."""
     episodes: int = 24
     """Episodes of the stochastic game that the expert plays."""
     cloning: CloningConfig = field(default_factory=CloningConfig)
     corrections: int = 150
     """Times that the expert takes over from the clone before it fails, in each round."""
     correction_rounds: int = 3
-    """How often it is corrected like that, and cloned once more."""
+    """Rounds of corrections; the clone is trained again after each."""
     late_corrections: int = 4
-    """Times that the expert takes over from the policy while PPO improves it, once every ten updates."""
+    """Times that the expert takes over from the policy after every ten updates of PPO."""
     correction_weight: float = 0.1
-    """Weight, in the loss of PPO, of choosing what the expert chose in these."""
+    """Weight of the cross-entropy loss on late corrections, which is added to PPO's loss."""
     starts: StateBankConfig = field(default_factory=StateBankConfig)
     frozen_for: int | None = None
     """Training frames for which PPO leaves the clone's convolutions as they are: their output is computed

@@ -25,10 +25,10 @@ _ROLL_IN = (30, 200)
 _STUCK = 60
 """Training frames without progress after which the expert takes over."""
 _BACK = range(4, 61, 4)
-"""Training frames before a lost life at which the expert tries to take over, the last moment first.
+"""Training frames before a lost life at which the expert tries to take over, the latest first.
 
-It has to be the last at which it is not too late. The expert knows what the policy cannot see, such as when a
-floor two rooms on will vanish, and would rather wait here for it; but the policy has to learn to wait there.
+The expert plans on the game's full state, so it knows when the floor of the next room will appear. It would
+wait in the room before, but the policy can only learn to wait where it sees the floor.
 """
 _HOPELESS = 0.35
 """Share of tries that must survive, or it is too late."""

@@ -30,12 +30,12 @@ class PPOConfig:
     minibatches: int = 8
     """Gradient steps of each pass."""
     learning_rate: float = 5e-4
-    """Adam's step size."""
+    """Adam's learning rate."""
     value_learning_rate: float | None = None
-    """Adam's step size for an estimate of the return that has a layer of its own; None: the same."""
+    """Adam's learning rate for an estimate of the return that has a layer of its own; None: the same."""
     decay_over: int | None = None
-    """Training frames over which step sizes fall to a tenth, evenly: small steps bring together what large
-    ones learn here and lose there. None: they stay as they are."""
+    """Training frames over which learning rates fall linearly to a tenth, because with large steps the policy
+    improves in one place and forgets another. None keeps them constant."""
     adam_epsilon: float = 1e-5
     """Adam's epsilon."""
     weight_decay: float = 0.0
@@ -170,7 +170,7 @@ class Learner:
         self.decay(0)
 
     def decay(self, training_frames: int) -> None:
-        """Make steps as small as they should be after so many training frames."""
+        """Set the learning rates for after so many training frames."""
         over = self._config.decay_over
         factor = 1.0 if over is None else 1 - 0.9 * min(training_frames / over, 1.0)
         for group, step_size in zip(self.optimizer.param_groups, self._step_sizes, strict=True):

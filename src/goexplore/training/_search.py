@@ -50,7 +50,7 @@ _EXPERT_SECONDS = 5.0
 _CORRECT_EVERY = 10
 """Updates of PPO between the expert's corrections of the policy."""
 _LABELS = 64
-"""Of corrections, in each gradient step of PPO, over all processes."""
+"""Training frames of late corrections in each gradient step of PPO, over all processes."""
 _CLONING_STEPS = 100
 """Gradient steps of cloning between two looks at the limits."""
 
@@ -112,7 +112,7 @@ class SearchTraining(TrainingMethod):
         """What was done last."""
 
     def _follow(self, chosen: Guide) -> None:
-        """Let everything be guided like this from now on."""
+        """Use this guide for everything from now on."""
         self._guide = chosen
         self._buffer = RecordingBuffer(chosen, self.config.preprocessing)
         self._expert = None
@@ -139,7 +139,7 @@ class SearchTraining(TrainingMethod):
                 self._keep(each)
 
     def _keep(self, recording: Recording) -> None:
-        """Take up a recording: the fastest rehearsal that reached the goal guides everything after them."""
+        """Keep a recording. After the last rehearsal, the fastest that reached the goal becomes the guide."""
         if recording.seed not in self._rehearsal_seeds:
             self._buffer.add(recording)
             return

@@ -37,7 +37,7 @@ class StateBankConfig:
     advance: int = 50
     """Progress that is rewarded with 1, and that makes a rollout a success."""
     proven_after: int = 40
-    """Training frames that progress has to be survived for, or its reward is taken back."""
+    """Training frames for which progress must be survived; otherwise its reward is deducted again."""
     bin_length: int = 25
     """Progress that is taken together, to see how often rollouts from there succeed."""
     every: int = 4
@@ -61,7 +61,7 @@ class StateBank:
     """Draws starts and learns from results where success is uncertain."""
 
     def __init__(self, buffer: RecordingBuffer, config: StateBankConfig) -> None:
-        """Take up the recordings, as far as they do well."""
+        """Begin with the recordings of a buffer."""
         self._config, self._buffer = config, buffer
         self._states: dict[int, list[Start]] = {}
         self._bin_of: dict[Start, int] = {}
@@ -79,7 +79,7 @@ class StateBank:
         """Training frames without further progress after which a rollout ends."""
 
     def add(self, number: int) -> None:
-        """Take up a recording, as far as it does well."""
+        """Add the part of a recording that is taught."""
         recording, config = self._buffer.recordings[number], self._config
         first = max(1, recording.taught_from)
         for point in range(first + number % config.every, recording.taught_until, config.every):
