@@ -196,6 +196,13 @@ class TestRehearsals:
         assert made._buffer.goal == fastest != len(ACTIONS)
         assert len(made._buffer.recordings) == SMALL.episodes, "rehearsals are not taught"
 
+    def test_a_rehearsal_that_was_deleted_is_played_again_and_nothing_else(self, tmp_path):
+        train(tmp_path / "run", updates=1, config=self.CONFIG)
+        first, *others = lines(tmp_path / "run")
+        (tmp_path / "run" / "expert.jsonl").write_bytes(b"".join(others))
+        train(tmp_path / "run", updates=2, config=self.CONFIG, resume=True)
+        assert lines(tmp_path / "run") == [*others, first]
+
     def test_if_none_reached_it_the_demonstrations_go_on_guiding(self, tmp_path):
         made = training(tmp_path, self.CONFIG)
         for seed in made._rehearsal_seeds:
@@ -222,6 +229,9 @@ class TestCorrections:
 
     CONFIG = dataclasses.replace(SMALL, corrections=3, correction_rounds=2)
 
+    def rounds(self, progress):
+        return progress.status.correction_rounds
+
     def test_every_round_is_followed_by_cloning(self, tmp_path):
         watch = Watch()
         outcome = train(tmp_path / "run", updates=1, config=self.CONFIG, reporter=watch)
@@ -237,12 +247,24 @@ class TestCorrections:
         assert train(tmp_path / "run", updates=1, config=config).status.cloned == 30
         assert len(lines(tmp_path / "run")) == SMALL.episodes
 
-    def test_stopped_between_rounds_the_policy_is_the_same(self, tmp_path):
+    @pytest.mark.parametrize(("cloned", "rounds"), [(30, 0), (30, 1), (60, 1)])
+    def test_stopped_between_rounds_the_policy_is_the_same(self, tmp_path, cloned, rounds):
         train(tmp_path / "whole", updates=2, config=self.CONFIG)
-        watch = Watch(lambda progress: progress.status.correction_rounds == 1)
+        watch = Watch(lambda progress: progress.status.cloned == cloned and self.rounds(progress) == rounds)
         assert train(tmp_path / "run", updates=2, config=self.CONFIG, reporter=watch).interrupted
         train(tmp_path / "run", updates=2, config=self.CONFIG, resume=True)
         assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
+
+
+def test_learning_rates_fall_with_training_frames(tmp_path):
+    ppo = dataclasses.replace(SMALL.ppo, decay_over=4 * FRAMES)
+    made = training(tmp_path, dataclasses.replace(SMALL, ppo=ppo))
+    made.start()
+    while made.status.updates < 3:
+        made.update()
+    expected = (1 - 0.9 * 2 / 4) * ppo.learning_rate  # two updates came before the third
+    assert [group["lr"] for group in made.optimizer.param_groups] == [pytest.approx(expected)] * 2
+    made.close()
 
 
 class TestLateCorrections:
@@ -288,14 +310,29 @@ class TestLateCorrections:
 
     def test_resumed_they_are_still_known(self, tmp_path):
         train(tmp_path / "run", updates=4, config=self.CONFIG)
-        before = lines(tmp_path / "run")
         made = training(tmp_path / "run", self.CONFIG)
         made.read()
         TrainingDirectory.open(tmp_path / "run").restore_checkpoint(made)
         late = [each for each in made._buffer.recordings if each.is_correction]
         assert len(made._late) == sum(each.taught_until - each.taught_from for each in late) > 0
-        train(tmp_path / "run", updates=6, config=self.CONFIG, resume=True)
-        assert lines(tmp_path / "run")[: len(before)] == before
+        made.close()
+
+    def test_updates_that_are_made_again_after_a_kill_record_nothing_twice(self, tmp_path):
+        made = training(tmp_path, self.CONFIG)
+        made.start()
+        while made.status.updates < 2:
+            made.update()
+        made.status.updates = 0
+        while made.status.updates < 4:
+            made.update()
+        made.close()
+        seeds = [each.seed for each in read_recordings([tmp_path / "expert.jsonl"], 5)]
+        assert len(seeds) == len(set(seeds)) > SMALL.episodes
+
+    def test_environments_in_worker_processes_go_on(self, tmp_path):
+        """They do not see what was recorded after they had begun, so rollouts do not begin there."""
+        train(tmp_path / "run", updates=8, config=self.CONFIG, env_workers=2)
+        assert len(lines(tmp_path / "run")) > SMALL.episodes
 
 
 class TestFrozenConvolutions:

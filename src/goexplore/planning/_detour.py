@@ -14,11 +14,11 @@ import numpy as np
 from goexplore.archive import as_actions
 from goexplore.errors import EngineError
 from goexplore.planning._guided_game import GuidedGame, Situation
-from goexplore.planning._reference import Place, Tracker, Trajectory
+from goexplore.planning._reference import Trajectory
 from goexplore.random import SplitMix64
 
 _COARSE = 8
-"""Distance within which places are one cell of the search."""
+"""Edge of a cell of the search, along each axis of a position."""
 _LENGTH = 40
 """Training frames that are explored from a cell at a time."""
 _REPEAT = 8
@@ -35,8 +35,10 @@ class _Cell(NamedTuple):
 
 def find_detour(
     game: GuidedGame, begin: Situation, random: SplitMix64, *, beyond: int, budget: int
-) -> Trajectory | None:
-    """Return a way from a situation to more than some progress, if `budget` training frames find one.
+) -> tuple[Trajectory | None, int]:
+    """Return a way from a situation to more than some progress, and what it took to find it.
+
+    It is None if `budget` training frames do not find one.
 
     The way ignores sticky actions; an expert that follows it must handle them.
     """
@@ -58,27 +60,29 @@ def find_detour(
         for _ in range(_LENGTH):
             if held < 0 or random.happens(1 / _REPEAT):
                 held = random.index(game.game.action_count)
+            spent += 1
             try:
                 played = game.step(held, None)
             except EngineError:
                 break
-            spent += 1
             if played.lost_life or played.ended:
                 break
             actions.append(held)
-            found = _cell_of(game.place(), game.tracker)
             if game.progress > beyond:
                 spent += _SAFE
                 if _is_safe(game):
-                    return _play(game, begin, actions)
+                    return _play(game, begin, actions), spent + len(actions)
                 break
+            found = _cell_of(game)
             if found not in cells or len(actions) < len(cells[found].actions):
                 cells[found], chosen[found] = _Cell(game.situation(), tuple(actions)), 0
-    return None
+    return None, spent
 
 
-def _cell_of(place: Place, tracker: Tracker) -> Hashable:
-    return place.key, tuple(each // _COARSE for each in place.position), tracker.base
+def _cell_of(game: GuidedGame) -> Hashable:
+    """Return where a game is, and with which score: a treasure may have to be fetched first."""
+    place = game.place()
+    return place.key, tuple(each // _COARSE for each in place.position), game.score
 
 
 def _is_safe(game: GuidedGame) -> bool:
@@ -86,7 +90,10 @@ def _is_safe(game: GuidedGame) -> bool:
     for _ in range(_SAFE):
         if game.reference.is_at_the_end(game.tracker):
             return True
-        played = game.step(game.reference.action(game.tracker), None)
+        try:
+            played = game.step(game.reference.action(game.tracker), None)
+        except EngineError:
+            return False
         if played.lost_life or played.ended:
             return False
     return True

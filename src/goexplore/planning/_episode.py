@@ -64,8 +64,9 @@ class ExpertPlayer:
         while ending is None:
             waited = len(chosen) - best_at
             if waited and waited % _SEARCH_AFTER == 0 and self._config.search:
-                searched += self._config.search + (detour.expert.simulator.played if detour else 0)
-                detour = self._search(best, stream_state(seed, 2, len(chosen)))
+                searched += detour.simulated if detour else 0
+                detour, spent = self._search(best, stream_state(seed, 2, len(chosen)))
+                searched += spent
             decision = detour.decide() if detour else self.expert.decide(game.situation())
             try:
                 actions, step = game.play(decision.action, random)
@@ -76,8 +77,9 @@ class ExpertPlayer:
             chosen.append(decision.action)
             rewards.append(step.reward)
             if detour and not detour.goes_on(actions):
-                searched += detour.expert.simulator.played
+                searched += detour.simulated
                 detour = None
+                self.expert.begin(stream_state(seed, 3, len(chosen)))  # what it planned was for elsewhere
             if game.progress > best:
                 best, best_at = game.progress, len(chosen)
             if game.reference.is_at_the_end(game.tracker):
@@ -95,34 +97,41 @@ class ExpertPlayer:
             rewards=tuple(rewards),
             taught_until=good,
             ending=ending,
-            simulated=self.expert.simulator.played - before + searched,
+            simulated=self.expert.simulator.played - before + searched + (detour.simulated if detour else 0),
             seed=seed,
         )
 
-    def _search(self, beyond: int, seed: int) -> _Detour | None:
-        """Look for a way on that no plan finds."""
+    def _search(self, beyond: int, seed: int) -> tuple[_Detour | None, int]:
+        """Look for a way on that no plan finds; return also how many training frames that took."""
         if self._searching is None:
             self._searching = self._guide()
         begin = self.game.situation()
-        way = find_detour(self._searching, begin, SplitMix64(seed), beyond=beyond, budget=self._config.search)
+        way, spent = find_detour(
+            self._searching, begin, SplitMix64(seed), beyond=beyond, budget=self._config.search
+        )
         if way is None:
-            return None
-        guide = replace(self._guide, reference=Reference([way]))
+            return None, spent
+        guide = replace(self._guide, reference=Reference([way], deficit=self.reference.deficit))
         expert = self._make_expert(guide)
         expert.begin(stream_state(seed, 0))
-        return _Detour(guide(), expert, begin)
+        return _Detour(guide(), expert, begin), spent
 
 
 class _Detour:
     """A way that a search found, and an expert that follows it in a copy of the game."""
 
     def __init__(self, game: GuidedGame, expert: Expert, begin: Situation) -> None:
-        self._game, self.expert = game, expert
+        self._game, self._expert = game, expert
         game.restore(begin._replace(tracker=Tracker(base=int(begin.score))))
 
     def decide(self) -> Decision:
         """Return what to do next."""
-        return self.expert.decide(self._game.situation())
+        return self._expert.decide(self._game.situation())
+
+    @property
+    def simulated(self) -> int:
+        """Training frames in which plans were tried out."""
+        return self._expert.simulator.played
 
     def goes_on(self, actions: Actions) -> bool:
         """Take note of what was played; return whether the way goes on."""

@@ -1,4 +1,4 @@
-"""Rollouts from states of recorded episodes, rewarded for progress along the demonstrations."""
+"""Rollouts from states of recorded episodes, rewarded for progress along the guide."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class OwnStates:
 
 
 class BankRollout(Rollout):
-    """A rollout goes on until the demonstrations' end, a lost life, or a long pause without progress."""
+    """A rollout goes on until the guide's end, a lost life, or a long pause without progress."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from goexplore.errors import TrainingError, require_at_least, require_positive
+from goexplore.errors import ConfigError, TrainingError, require_at_least, require_positive
 from goexplore.training._group import ProcessGroup
 from goexplore.training._network import Policy
 from goexplore.training._ppo import autocast
@@ -54,6 +54,11 @@ class Cloner:
         self._autocast = autocast(group.device, enabled=config.mixed_precision)
         self.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
         self._frames = LabelledFrames(buffer, range(len(buffer.recordings)))
+        if not len(self._frames):
+            raise ConfigError(
+                "expected recorded episodes to clone, got none that survives for long: give other "
+                "demonstrations, or more expert episodes"
+            )
 
     def step(self, done: int) -> tuple[float, float]:
         """Make one gradient step, after so many others; return the loss and the share of equal choices."""

@@ -65,6 +65,7 @@ class Corrector:
 
     def _correct(self, seed: int, random: SplitMix64) -> Recording | None:
         game, played = self._game, _Played()
+        before = self._player.expert.simulator.played
         self._begin(random, played)
         first, last = len(played.chosen), _ROLL_IN[0] + random.index(_ROLL_IN[1] - _ROLL_IN[0])
         history: list[Situation] = []
@@ -90,6 +91,7 @@ class Corrector:
             game.restore(history[-back])
             kept = played.until(first + len(history) - back)
             if self._teach(kept, stream_state(seed, 1, back), random):
+                kept.simulated = self._player.expert.simulator.played - before
                 return kept.recording(seed, first + len(history) - back, game.game.action_count)
         return None
 
@@ -130,7 +132,6 @@ class Corrector:
     def _teach(self, played: _Played, seed: int, random: SplitMix64) -> bool:
         """Let the expert play on; return whether it survives."""
         game, expert = self._game, self._player.expert
-        simulated = expert.simulator.played
         expert.begin(seed)
         for step in range(_LENGTH):
             decision = expert.decide(game.situation())
@@ -142,7 +143,6 @@ class Corrector:
                 break
             if done.lost_life or done.ended:
                 return False
-        played.simulated = expert.simulator.played - simulated
         return True
 
 

@@ -28,11 +28,11 @@ class Teaching:
     activity: str
     """What is being done at present, in words."""
     episodes: int
-    """Of the expert, so far."""
+    """Of the expert, so far, rehearsals included."""
     reached_goal: int
     """Those that came as far as the demonstrations."""
     corrections: int
-    """Times that the expert took over from the clone and survived."""
+    """Times that the expert took over from the clone, or later from the policy, and survived."""
     simulated: int
     """Training frames in which the expert tried plans out."""
     cloned: int

@@ -29,7 +29,7 @@ class RecordingBuffer:
         game = self._game.game
         game.reset()
         self.goal = self._game.reference.goal
-        """The progress with which the demonstrations end."""
+        """The progress with which the guide ends."""
         self.action_count, self.frame_skip = game.action_count, game.frame_skip
         self._preprocessor = Preprocessor(game.env, preprocessing)
         self.shape, self.dtype = self._preprocessor.shape, self._preprocessor.dtype

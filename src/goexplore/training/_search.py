@@ -147,7 +147,10 @@ class SearchTraining(TrainingMethod):
         if len(self._rehearsals) == self.config.rehearsals:
             reached = [each for each in self._rehearsals if each.ending == "goal"]
             best = min(reached, key=lambda each: (each.training_frames, each.seed), default=None)
+            others = self._buffer.recordings  # none, unless a line of the file was deleted
             self._follow(self._guide if best is None else self._guide.following(best))
+            for each in others:
+                self._buffer.add(each)
 
     def start(self, env_workers: int | None = None) -> None:
         """Make ready what the first piece of work needs."""
@@ -180,6 +183,7 @@ class SearchTraining(TrainingMethod):
             return
         if stage == "expert corrects":
             if self._corrector is None:
+                self._buffer.sort()  # which process was the fastest must not matter
                 self._corrector = Corrector(
                     self._make_expert(), self.policy, self._buffer, sharpen=config.cloning.sharpen
                 )
@@ -188,7 +192,7 @@ class SearchTraining(TrainingMethod):
             return
         self._expert = self._corrector = None
         if stage == "cloning" and self._cloner is None:
-            self._buffer.sort()  # which process was the fastest must not matter
+            self._buffer.sort()
             if not self._buffer.is_image:
                 self.policy.standardise(*self._buffer.spread())
             self._cloner = Cloner(self.policy, self._buffer, config.cloning, self.group, self._random_streams)
@@ -349,18 +353,22 @@ class SearchTraining(TrainingMethod):
         """Correct the policy as it is now, where it fails most, and begin rollouts there too."""
         assert self._bank is not None
         assert self._late is not None
+        assert self.collector is not None
+        known = {each.seed for each in self._buffer.recordings}  # after a kill, updates are made again
         numbers = range(self.config.late_corrections)[self.group.number :: self.group.size]
-        found = [corrector.correct(stream_state(self.seed, self.status.updates, each)) for each in numbers]
+        seeds = [stream_state(self.seed, self.status.updates, each) for each in numbers]
+        found = [corrector.correct(seed) for seed in seeds if seed not in known]
         first = len(self._buffer.recordings)
         self._share([each for each in found if each is not None])
         for number in range(first, len(self._buffer.recordings)):
-            self._bank.add(number)
             self._late.add(number)
+            if not self.collector.plays_elsewhere:
+                self._bank.add(number)
 
     def _correction_loss(self) -> torch.Tensor:
         """Return how far the policy is from choosing what the expert chose in late corrections."""
         assert self._late is not None
-        observations, labels = self._late.draw(self._random_streams.words, _LABELS // self.group.size)
+        observations, labels = self._late.draw(self._random_streams.words, max(1, _LABELS // self.group.size))
         with autocast(self.policy.device, enabled=self.ppo.mixed_precision):
             logits, _, _ = self.policy(
                 torch.from_numpy(observations).to(self.policy.device), self.policy.empty_memory(len(labels))

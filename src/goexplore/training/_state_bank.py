@@ -20,7 +20,7 @@ REAL_START = Start(0, 0)
 class StateBankConfig:
     """Where rollouts begin, what they are rewarded for, and how they end.
 
-    Progress is counted in training frames of the demonstrations.
+    Progress is counted in training frames of the guide: the best rehearsal, or the demonstrations.
     """
 
     real_start_share: float = 0.25
