@@ -43,11 +43,34 @@ class Milestone(NamedTuple):
 
 
 MILESTONES = {
-    "first-key": Milestone(score=100, minutes=6, seeds=3, samples=FIRST_KEYS[:1]),
-    "sword": Milestone(score=2500, minutes=22, samples=["montezuma-2500-points-00"]),
-    "gems": Milestone(score=5500, minutes=60, seeds=3, samples=["montezuma-5500-points-00"]),
+    "first-key": Milestone(
+        score=100,
+        minutes=6.5,
+        limits="--training-frames 1M",
+        seeds=3,
+        samples=FIRST_KEYS[:1],
+        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1000000",
+    ),
+    "sword": Milestone(
+        score=2500,
+        minutes=23,
+        limits="--training-frames 3M",
+        samples=["montezuma-2500-points-00"],
+        settings="--correction-rounds 2 --ppo.decay-over 3000000",
+    ),
+    "gems": Milestone(
+        score=5500,
+        minutes=90,
+        limits="--training-frames 6M",
+        seeds=3,
+        samples=["montezuma-5500-points-00"],
+    ),
     "level-1": Milestone(
-        score=16_000, minutes=120, samples=["montezuma-level-1-00"], settings="--episodes 32"
+        score=16_000,
+        minutes=240,
+        limits="--training-frames 20M",
+        samples=["montezuma-level-1-00"],
+        settings="--episodes 32 --ppo.decay-over 20000000",
     ),
     "first-key-backward": Milestone(
         score=100,

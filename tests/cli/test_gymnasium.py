@@ -72,7 +72,8 @@ def test_a_run_opens_without_naming_its_problem(solved, monkeypatch, capsys):
 def test_both_phases(solved, monkeypatch, capsys):
     pytest.importorskip("torch")
     monkeypatch.chdir(solved)
-    training = ["robustify", "demos", "--preset", "tiny", "--environments", "8", "--run-dir", "policy"]
+    small = ["--preset", "tiny", "--environments", "8", "--episodes", "3", "--cloning.steps", "50"]
+    training = ["robustify", "demos", *small, "--run-dir", "policy"]
     assert main([*training, "--training-frames", "4K"]) == 0
     assert main(["evaluate", "policy", "--repetitions", "1", "--max-game-frames", "300"]) == 0
     assert "no no-ops, for no action of the environment does nothing" in capsys.readouterr().out

@@ -149,7 +149,7 @@ SEARCH_PRESETS: dict[str, SearchConfig] = {
     "small": SearchConfig(),
     # For small environments: observations that need no convolutions, short episodes.
     "tiny": SearchConfig(
-        expert=ExpertConfig(horizon=20, tries=3, plans=12, random_plans=6),
+        expert=ExpertConfig(horizon=20, tries=3, plans=12, random_plans=6, search=2000),
         rehearsals=0,
         episodes=16,
         cloning=CloningConfig(steps=300),
