@@ -155,9 +155,9 @@ class Learner:
             [each for each in learnt if each in own],
         ]
         of_value = config.value_learning_rate or config.learning_rate
-        self._step_sizes = [
-            step_size
-            for parameters, step_size in zip(self._clipped, (config.learning_rate, of_value), strict=True)
+        self._learning_rates = [
+            rate
+            for parameters, rate in zip(self._clipped, (config.learning_rate, of_value), strict=True)
             if parameters
         ]
         self.optimizer = torch.optim.Adam(
@@ -173,8 +173,8 @@ class Learner:
         """Set the learning rates for after so many training frames."""
         over = self._config.decay_over
         factor = 1.0 if over is None else 1 - 0.9 * min(training_frames / over, 1.0)
-        for group, step_size in zip(self.optimizer.param_groups, self._step_sizes, strict=True):
-            group["lr"] = factor * step_size
+        for group, rate in zip(self.optimizer.param_groups, self._learning_rates, strict=True):
+            group["lr"] = factor * rate
 
     def update(
         self,
