@@ -92,6 +92,49 @@ class TestPlaces:
         assert made.follow(Place("room", (20, 6, 9)), 0.0, Tracker(0)) == Tracker(0, stall=1)
 
 
+class TestLoops:
+    def walk(self, *turns, rewards=None):
+        """Return a demonstration that walks from one turning point to the next, a step of 3 at a time."""
+        positions = [turns[0]]
+        for goal in turns[1:]:
+            while positions[-1] != goal:
+                positions.append(positions[-1] + (3 if goal > positions[-1] else -3))
+        return trajectory([here(each) for each in positions], rewards)
+
+    def positions(self, trajectory):
+        return [place.position[0] for place in trajectory.places]
+
+    def test_what_leads_back_to_where_it_began_is_cut_out(self):
+        walked = self.walk(0, 60, 30, 90)
+        cut = walked.without_loops()
+        assert self.positions(cut) == list(range(0, 91, 3))
+        after = [step for step, place in enumerate(walked.places) if place.position == (30,)][-1]
+        assert cut.actions[10] == walked.actions[after], "at the crossing it goes on as it did in the end"
+
+    def test_but_not_if_it_won_something(self):
+        for reward in (100.0, -100.0):
+            walked = self.walk(0, 60, 30, rewards={19: reward})
+            assert walked.without_loops() == walked
+
+    def test_who_moves_slowly_makes_no_loop(self):
+        walked = trajectory([here(step // 4) for step in range(60)])
+        assert walked.without_loops() == walked
+
+    def test_who_waits_long_in_one_place_does(self):
+        walked = trajectory([*line(5), *[here(STEP * 4)] * 20, *line(12)[5:]])
+        assert self.positions(walked.without_loops()) == self.positions(trajectory(line(12)))
+
+    def test_rooms_and_levels_are_different_places(self):
+        for other in ({"key": "other"}, {"level": 1}):
+            walked = trajectory([*line(12), *line(12, **other)])
+            assert walked.without_loops() == walked
+
+    def test_cells_have_no_loops(self):
+        """Somebody who comes back to a cell may have been anywhere in it."""
+        walked = trajectory([Place("a")] * 20 + [Place("b")])
+        assert walked.without_loops() == walked
+
+
 class TestGains:
     """There with nothing, back with 100 points."""
 

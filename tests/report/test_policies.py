@@ -15,6 +15,7 @@ from goexplore.evaluation import EvaluationConfig, PolicyPlayer, evaluate, read_
 from goexplore.report import write_report
 from goexplore.report._paper import paper_policies
 from goexplore.training import TrainingDirectory, TrainingLimits, run_training, training_preset
+from tests.report.conftest import wait_for
 from tests.training.mazes import demonstrate
 
 SMALL = dataclasses.replace(training_preset("tiny", "backward"), environments=8)
@@ -75,7 +76,7 @@ def test_curves_scores_and_a_video_are_there_in_a_browser(opened, training, tmp_
     assert all(plot.bounding_box()["width"] > 200 for plot in tab.locator(".plots svg").all())
     assert "policy score" in tab.locator("#policies th").all_inner_texts()
     tab.evaluate("document.querySelector('video').play()")
-    tab.wait_for_function("document.querySelector('video').currentTime > 0.1")
+    wait_for(tab, "document.querySelector('video').currentTime > 0.1")
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 

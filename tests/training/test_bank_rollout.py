@@ -1,5 +1,8 @@
 """Rollouts from states of recordings: in the two mazes, on a field, and in Montezuma's Revenge."""
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,7 +20,7 @@ from tests.training.mazes import ACTIONS, MONTEZUMA_WHOLE, demonstrate, first_ke
 from tests.training.recordings import guided_mazes, recording, recording_buffer
 
 STACKED = PreprocessingConfig(stack=2)
-STILL = StateBankConfig(own_share=0.0, after_death=0.0, advance=10)
+STILL = StateBankConfig(own_share=0.0, after_death=0.0, held_up_share=0.0, advance=10)
 FIRST_GOLD = 22
 """Training frames until the first of the two."""
 
@@ -89,6 +92,31 @@ class TestBeginning:
             times.add(begun.env._time)
         assert len(times) > 8
         assert times <= set(range(31))
+
+
+class TestHoldUps:
+    HELD_UP = replace(STILL, held_up_share=1.0, held_up=10)
+
+    def test_a_rollout_from_a_recorded_state_may_begin_with_no_ops(self):
+        begun, times = rollout(config=self.HELD_UP), set()
+        for _ in range(40):
+            begun.begin(Start(0, 5))
+            times.add(begun.env._time)
+        assert len(times) > 8
+        assert times <= set(range(5, 16))
+
+    def test_what_is_seen_then_is_what_is_there(self):
+        begun = rollout(config=self.HELD_UP)
+        begun.begin(Start(0, 5))
+        np.testing.assert_array_equal(begun.preprocessor.frame(), begun.preprocessor.observation)
+
+    def test_where_they_end_the_episode_it_begins_as_recorded(self):
+        begun = rollout(config=replace(self.HELD_UP, held_up=1000))
+        times = Counter()
+        for _ in range(40):
+            begun.begin(Start(0, 5))
+            times[begun.env._time] += 1
+        assert times[5] > 10, "their time limit is 400 game frames"
 
 
 class TestReward:

@@ -67,19 +67,10 @@ def test_the_last_moment_that_is_not_too_late_is_corrected():
     make_game = guide([demonstrate(way, Field)], spec, DefaultCells(), repeat_action_probability=0.0)
     buffer = RecordingBuffer(make_game, PREPROCESSING)
     buffer.add(recorded(way, spec))
-    correct = Corrector(ExpertPlayer(make_game, EXPERT, no_ops=0), None, buffer, starts=Always(REAL_START))
+    correct = Corrector(ExpertPlayer(make_game, EXPERT, no_ops=0), None, buffer)
+    correct._draw = lambda random: REAL_START
     into_the_pit = iter([0, 0, 0, 2, 2, 2])
     correct._act = lambda random: next(into_the_pit)
     found = correct.correct(0)
     assert found.taught_from == 2, "four steps before the pit is the last moment that is tried"
     assert found.rewards == tuple([0.0] * found.training_frames)
-
-
-class Always:
-    """The same start again and again."""
-
-    def __init__(self, start):
-        self._start = start
-
-    def draw(self, random):
-        return self._start

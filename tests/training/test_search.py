@@ -191,10 +191,18 @@ class TestRehearsals:
         train(tmp_path / "run", updates=1, config=self.CONFIG)
         made = training(tmp_path / "run", self.CONFIG)
         made.read()
-        rehearsals = [each for each in self.recordings(tmp_path / "run")[:3] if each.ending == "goal"]
-        fastest = min(each.training_frames for each in rehearsals)
-        assert made._buffer.goal == fastest != len(ACTIONS)
+        *first, second = self.recordings(tmp_path / "run")[:3]
+        assert second.ending == "goal", "else the demonstrations guide"
+        assert made._best == second
+        assert (
+            made._buffer.goal == made._demonstrated.following(second).reference.goal <= second.training_frames
+        )
         assert len(made._buffer.recordings) == SMALL.episodes, "rehearsals are not taught"
+        half = training(tmp_path / "run", self.CONFIG)
+        for each in first:
+            half._keep(each)
+        reached = [each for each in first if each.ending == "goal"]
+        assert half._best == min(reached, key=lambda each: (each.training_frames, each.seed))
 
     def test_a_rehearsal_that_was_deleted_is_played_again_and_nothing_else(self, tmp_path):
         train(tmp_path / "run", updates=1, config=self.CONFIG)
@@ -202,6 +210,14 @@ class TestRehearsals:
         (tmp_path / "run" / "expert.jsonl").write_bytes(b"".join(others))
         train(tmp_path / "run", updates=2, config=self.CONFIG, resume=True)
         assert lines(tmp_path / "run") == [*others, first]
+
+    def test_a_round_in_which_none_reached_it_is_followed_by_the_next(self, tmp_path):
+        made = training(tmp_path, self.CONFIG)
+        for seed in made._rehearsal_seeds[:2]:
+            made._keep(dataclasses.replace(recording(), ending="stuck", seed=seed))
+        while made.teaching().episodes < 3:
+            made.update()
+        assert made._rehearsals[-1].seed == made._rehearsal_seeds[-1]
 
     def test_if_none_reached_it_the_demonstrations_go_on_guiding(self, tmp_path):
         made = training(tmp_path, self.CONFIG)
@@ -265,74 +281,6 @@ def test_learning_rates_fall_with_training_frames(tmp_path):
     expected = (1 - 0.9 * 2 / 4) * ppo.learning_rate  # two updates came before the third
     assert [group["lr"] for group in made.optimizer.param_groups] == [pytest.approx(expected)] * 2
     made.close()
-
-
-class TestLateCorrections:
-    """While PPO improves the policy, the expert goes on correcting it."""
-
-    CONFIG = dataclasses.replace(
-        SMALL, late_corrections=2, ppo=dataclasses.replace(SMALL.ppo, value_warm_up=0)
-    )
-
-    @pytest.fixture(autouse=True)
-    def often(self, monkeypatch):
-        monkeypatch.setattr(search_module, "_CORRECT_EVERY", 2)
-
-    def test_they_are_recorded_learnt_and_begun_from(self, tmp_path, monkeypatch):
-        made = training(tmp_path, self.CONFIG)
-        made.start()
-        while made.status.updates < 2:
-            made.update()
-        late = made.teaching().corrections
-        assert 0 < late <= 2
-        assert len(lines(tmp_path)) == SMALL.episodes + late
-        assert len(made._late) > 0
-        numbers = {start.demonstration for starts in made._bank._states.values() for start in starts}
-        assert numbers == set(range(SMALL.episodes + late))
-        losses = []
-        monkeypatch.setattr(made, "_correction_loss", lambda: losses.append(0) or torch.zeros(()))
-        made.update()
-        assert len(losses) == made.ppo.epochs * made.ppo.minibatches
-        made.close()
-
-    def test_a_policy_that_heeds_them_chooses_what_the_expert_chose(self, tmp_path):
-        losses = []
-        for weight in (1e-3, 100.0):
-            path = tmp_path / str(weight)
-            path.mkdir()
-            made = training(path, dataclasses.replace(self.CONFIG, correction_weight=weight))
-            made.start()
-            while made.status.updates < 8:
-                made.update()
-            losses.append(made._correction_loss().item() / weight)
-            made.close()
-        assert losses[1] < 0.8 * losses[0]
-
-    def test_resumed_they_are_still_known(self, tmp_path):
-        train(tmp_path / "run", updates=4, config=self.CONFIG)
-        made = training(tmp_path / "run", self.CONFIG)
-        made.read()
-        TrainingDirectory.open(tmp_path / "run").restore_checkpoint(made)
-        late = [each for each in made._buffer.recordings if each.is_correction]
-        assert len(made._late) == sum(each.taught_until - each.taught_from for each in late) > 0
-        made.close()
-
-    def test_updates_that_are_made_again_after_a_kill_record_nothing_twice(self, tmp_path):
-        made = training(tmp_path, self.CONFIG)
-        made.start()
-        while made.status.updates < 2:
-            made.update()
-        made.status.updates = 0
-        while made.status.updates < 4:
-            made.update()
-        made.close()
-        seeds = [each.seed for each in read_recordings([tmp_path / "expert.jsonl"], 5)]
-        assert len(seeds) == len(set(seeds)) > SMALL.episodes
-
-    def test_environments_in_worker_processes_go_on(self, tmp_path):
-        """They do not see what was recorded after they had begun, so rollouts do not begin there."""
-        train(tmp_path / "run", updates=8, config=self.CONFIG, env_workers=2)
-        assert len(lines(tmp_path / "run")) > SMALL.episodes
 
 
 class TestFrozenConvolutions:

@@ -215,7 +215,7 @@ class TestRefusals:
             train(tmp_path, updates=1)
 
     def test_a_search_s_directory(self, tmp_path):
-        (tmp_path / "config.json").write_text('{"format": 2, "search": {}}')
+        (tmp_path / "config.json").write_text('{"format": 2, "command": [], "versions": {}, "search": {}}')
         with pytest.raises(RunDirectoryError, match="of another kind"):
             TrainingDirectory.open(tmp_path)
 
@@ -287,7 +287,8 @@ def test_a_method_that_is_none_is_told():
     ("method", "name"), [(method, name) for method, presets in PRESETS.items() for name in presets]
 )
 def test_settings_come_back_from_a_run_directory_as_they_were(tmp_path, method, name):
-    TrainingDirectory.create(tmp_path / "run", training_preset(name, method), [demonstrate()])
+    with TrainingDirectory.create(tmp_path / "run", training_preset(name, method), [demonstrate()]):
+        pass
     run = TrainingDirectory.open(tmp_path / "run")
     assert run.config() == training_preset(name, method)
     assert run.read_demonstrations() == [demonstrate()]

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,7 +22,7 @@ def buffer(*progress, until=None, pause=7):
     return SimpleNamespace(
         progress=[np.array(each) for each in progress],
         recordings=[
-            SimpleNamespace(taught_from=0, taught_until=len(each) - 1 if until is None else until)
+            SimpleNamespace(lessons=partial(range, len(each) - 1 if until is None else until))
             for each in progress
         ],
         longest_pause=lambda: pause,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import tyro
 
 from goexplore.api import usable_cores
 from goexplore.cli._arguments import parse, parse_count, parse_problem
+from goexplore.cli._milestones import announcing
 from goexplore.cli._progress import duration, log, make_reporter, thousands
 from goexplore.demos import find_demonstrations
 from goexplore.engines import EngineWish
@@ -81,6 +83,10 @@ class _Common:
     """Minutes between checkpoints: what a crash can cost at most."""
     keep_every: Annotated[str, tyro.conf.arg(metavar="N[K|M|B]")] = "250K"
     """Training frames after which another policy is kept, for `goexplore evaluate --choose`."""
+    on_milestone: Annotated[str | None, tyro.conf.arg(metavar="COMMAND")] = None
+    """Shell command to run each time another tenth of the rollouts from the real start succeeds, at a failure
+    and at the end. It gets the environment variables GOEXPLORE_MILESTONE (what happened), GOEXPLORE_VALUE and
+    GOEXPLORE_RUN."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +105,8 @@ class _BackwardArguments(_Common):
 
 _Arguments: TypeAlias = _SearchArguments | _BackwardArguments
 
+_ENOUGH_REAL_STARTS = 100
+"""Rollouts from the real start of which the share that succeeds says something."""
 _DEFAULT_FRAMES = 6_000_000
 """Training frames of a training by search that was given no limit."""
 
@@ -112,7 +120,12 @@ def run_robustify(arguments: list[str]) -> int:
         for name in chosen.demonstrations
         for each in find_demonstrations(name, problem, verify=False)  # training replays them itself
     ]
-    with _learners(chosen, arguments), make_reporter(f"robustify → {chosen.run_dir}", _show) as reporter:
+    first = os.environ.get("RANK", "0") == "0"
+    with (
+        _learners(chosen, arguments),
+        make_reporter(f"robustify → {chosen.run_dir}", _show) as shown,
+        announcing(shown, chosen.on_milestone if first else None, chosen.run_dir, _heights) as reporter,
+    ):
         outcome = run_training(
             demonstrations,
             chosen.config,
@@ -126,7 +139,7 @@ def run_robustify(arguments: list[str]) -> int:
             keep_every=parse_count(chosen.keep_every, "keep_every"),
             problem=problem,
         )
-    if os.environ.get("RANK", "0") != "0":
+    if not first:
         return 0
     status, run = outcome.status, chosen.run_dir
     with output_errors(run / "training.png"):
@@ -135,12 +148,18 @@ def run_robustify(arguments: list[str]) -> int:
         f"{outcome.reason}: {thousands(status.training_frames)} training frames "
         f"({thousands(status.game_frames)} game frames) in {duration(status.seconds)}"
     )
-    print(f"policy: {outcome.run.last_policy()} (try it: goexplore evaluate {run}{_named(chosen)})")
+    print(f"policy: {outcome.run.last_policy()} (try it: {_command('evaluate', run, chosen)})")
     print(f"picture: {run / 'training.png'}")
     if outcome.interrupted:
-        log(f"continue with: goexplore robustify --run-dir {run} --resume{_named(chosen)}")
+        log(f"continue with: {_command('robustify', '--resume', '--run-dir', run, chosen)}")
         return 130
     return 0
+
+
+def _heights(progress: TrainingProgress) -> dict[str, float]:
+    """Return what a training has risen to: in percent."""
+    success, known = progress.real_start_success, len(progress.status.real_starts)
+    return {"success": 10.0 * int(10 * success)} if success and known >= _ENOUGH_REAL_STARTS else {}
 
 
 def _parse(arguments: list[str]) -> _Arguments:
@@ -176,8 +195,15 @@ def _limits(chosen: _Arguments) -> TrainingLimits:
     return TrainingLimits(**given)
 
 
-def _named(chosen: _Arguments) -> str:
-    return "" if chosen.problem is None else f" --problem {chosen.problem}"
+def _command(*words: str | Path | _Arguments) -> str:
+    """Return a command that can be copied into a shell; arguments stand for the problem that they name."""
+    text = ["goexplore"]
+    for word in words:
+        if isinstance(word, _Arguments):
+            text += [] if word.problem is None else ["--problem", word.problem]
+        else:
+            text.append(str(word))
+    return shlex.join(text)
 
 
 def _base(arguments: list[str]) -> RobustifyConfig:
@@ -201,7 +227,7 @@ def _learners(chosen: _Arguments, arguments: list[str]) -> Iterator[None]:
         yield
         return
     count = _default_workers(chosen.config.environments) if chosen.workers is None else chosen.workers
-    require_at_least("workers", count, 1)
+    require_at_least("workers", count, 1, 4096)
     chosen.config.environments_of_each(count)
     _share_cores(count)
     if count == 1:

@@ -20,6 +20,8 @@ _BEFORE_DEATH = 45
 """Training frames before a lost life that are not to be learnt from: they led there."""
 _SEARCH_AFTER = 60
 """A search for a detour begins after every so many training frames without progress."""
+_TRIED = 8
+"""Training frames after the last progress in which what was tried may still have been right."""
 _STUCK = 300
 """Training frames without progress after which an episode ends."""
 
@@ -60,6 +62,8 @@ class ExpertPlayer:
         rewards: list[float] = []
         best, best_at = game.progress, 0
         detour: _Detour | None = None
+        stuck: list[tuple[int, int]] = []
+        way_began: int | None = None
         ending: Ending | None = None
         while ending is None:
             waited = len(chosen) - best_at
@@ -67,6 +71,7 @@ class ExpertPlayer:
                 searched += detour.simulated if detour else 0
                 detour, spent = self._search(best, stream_state(seed, 2, len(chosen)))
                 searched += spent
+                way_began = len(chosen) if detour else None
             decision = detour.decide() if detour else self.expert.decide(game.situation())
             try:
                 actions, step = game.play(decision.action, random)
@@ -81,6 +86,9 @@ class ExpertPlayer:
                 detour = None
                 self.expert.begin(stream_state(seed, 3, len(chosen)))  # what it planned was for elsewhere
             if game.progress > best:
+                if waited >= _SEARCH_AFTER:
+                    found = len(chosen) - _TRIED if way_began is None else way_began
+                    stuck.append((best_at + _TRIED, found))
                 best, best_at = game.progress, len(chosen)
             if game.reference.is_at_the_end(game.tracker):
                 ending = "goal"
@@ -96,6 +104,7 @@ class ExpertPlayer:
             chosen=as_actions(chosen, action_count),
             rewards=tuple(rewards),
             taught_until=good,
+            stuck=tuple(stuck),
             ending=ending,
             simulated=self.expert.simulator.played - before + searched + (detour.simulated if detour else 0),
             seed=seed,

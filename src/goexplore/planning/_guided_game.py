@@ -160,12 +160,12 @@ class Guide:
         )
 
     def following(self, recording: Recording) -> Guide:
-        """Return a guide that follows a recorded episode instead of the demonstrations.
+        """Return a guide that follows a recorded episode instead of the demonstrations, without its loops.
 
         A demonstration may jump from the last possible pixel, which sticky actions make fail; a recorded
         episode has survived them.
         """
-        trajectory = GuidedGame(self.env, self.places).recorded_trajectory(recording)
+        trajectory = GuidedGame(self.env, self.places).recorded_trajectory(recording).without_loops()
         return replace(self, reference=Reference([trajectory], deficit=self.reference.deficit))
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from goexplore.archive import Actions, action_bytes, pack_actions, unpack_actions
 from goexplore.errors import CheckpointError
-from goexplore.files import json_sha256
+from goexplore.files import append_line, as_record, json_sha256, open_regular, open_to_read, parse_json, sync
 
 Ending: TypeAlias = Literal["goal", "death", "game over", "stuck", "cut"]
 """As far as the demonstrations; a lost life; the end of the episode; no progress any more; long enough."""
@@ -42,6 +42,9 @@ class Recording:
     """The training frame from which on the expert chose."""
     taught_until: int
     """The training frame before which it chose well: a lost life is not to be learnt from."""
+    stuck: tuple[tuple[int, int], ...] = ()
+    """Training frames between which it did not know how to go on, until a search found a way: the first of
+    each stretch, and the first after it."""
     ending: Ending
     simulated: int
     """Training frames that the expert tried plans out for."""
@@ -63,6 +66,11 @@ class Recording:
         """How long it is."""
         return len(self.chosen)
 
+    def lessons(self) -> list[int]:
+        """Return the training frames that are to be learnt from."""
+        stuck = {step for first, after in self.stuck for step in range(first, after)}
+        return [step for step in range(self.taught_from, self.taught_until) if step not in stuck]
+
     def step(self, number: int) -> Actions:
         """Return what was played in a training frame."""
         length = len(self.played) // self.training_frames
@@ -77,17 +85,16 @@ def append_recording(file: Path, recording: Recording, action_count: int) -> Non
         packed = pack_actions(getattr(recording, name), size)
         values[name] = base64.b64encode(zlib.compress(packed, 9)).decode()
     values["rewards"] = [[step, reward] for step, reward in enumerate(recording.rewards) if reward]
-    line = json.dumps({"recording": values, "sha256": json_sha256(values)}) + "\n"
-    with file.open("ab") as opened:
-        opened.write(line.encode())
-        opened.flush()
-        os.fsync(opened.fileno())
+    line = json.dumps({"recording": values, "sha256": json_sha256(values)})
+    append_line(file, line)
+    sync(file)
 
 
 def read_recordings(files: Iterable[Path], action_count: int) -> Iterator[Recording]:
     """Yield the recordings of these files; a last line that a crash cut off is left out."""
     for file in files:
-        lines = file.read_bytes().split(b"\n")
+        with open_to_read(file) as stream:
+            lines = stream.read().split(b"\n")
         for number, line in enumerate(lines):
             if number + 1 == len(lines):  # complete files end with a new line
                 break
@@ -106,7 +113,8 @@ def drop_torn_line(file: Path, action_count: int) -> None:
     """Cut off a last line that a crash left in pieces, so that the next one begins a line of its own."""
     if not file.exists():
         return
-    content = file.read_bytes()
+    with open_to_read(file) as stream:
+        content = stream.read()
     whole = content[: content.rfind(b"\n") + 1]
     last = whole[:-1].rfind(b"\n") + 1
     try:
@@ -115,12 +123,12 @@ def drop_torn_line(file: Path, action_count: int) -> None:
     except _DAMAGE:
         whole = whole[:last]
     if whole != content:
-        with file.open("rb+") as opened:
+        with os.fdopen(open_regular(file, os.O_RDWR), "rb+") as opened:
             opened.truncate(len(whole))
 
 
 def _parse(line: bytes, action_count: int) -> Recording:
-    content = json.loads(line)
+    content = parse_json(line)
     values: dict[str, Any] = content["recording"]
     if json_sha256(values) != content["sha256"]:
         raise ValueError("another checksum")
@@ -137,4 +145,4 @@ def _parse(line: bytes, action_count: int) -> Recording:
     rewards = [0.0] * len(unpacked["chosen"])
     for step, reward in values["rewards"]:
         rewards[step] = float(reward)
-    return Recording(**{**values, **unpacked, "rewards": tuple(rewards)})
+    return as_record(Recording, {**values, **unpacked, "rewards": rewards})

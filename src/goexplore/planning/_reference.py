@@ -19,6 +19,10 @@ LOST = 14
 """Distance beyond which a state is like none of them."""
 PATIENCE = 14
 """Training frames without a new place after which the action there is tried from the beginning."""
+_SAME_PLACE = 2
+"""Distance up to which two places are one."""
+_SHORTEST_LOOP = 8
+"""Training frames. Shorter loops are kept, because a jump passes the same places twice."""
 
 
 class Place(NamedTuple):
@@ -73,6 +77,38 @@ class Trajectory:
     actions: Actions
     rewards: Sequence[float]
     places: Sequence[Place]
+
+    def without_loops(self) -> Trajectory:
+        """Return it without what leads back to where it began and brings nothing.
+
+        While a player waits, it may walk back and forth. That is not part of the route: whoever follows it
+        must find out when to wait.
+        """
+        kept, step = [], 0
+        won = np.cumsum([0, *(reward != 0 for reward in self.rewards)])
+        alike: dict[Hashable, list[int]] = {}
+        for index, place in enumerate(self.places):
+            alike.setdefault((place.key, place.level, int(won[index])), []).append(index)
+        positions = np.array([place.position for place in self.places], np.int64)
+        while step < len(self.actions) and positions.shape[1] > 0:
+            place = self.places[step]
+            later = np.array(alike[place.key, place.level, int(won[step])])
+            later = later[later >= step]
+            far = np.abs(positions[later] - positions[step]).sum(axis=1)
+            near = later[far <= _SAME_PLACE]
+            has_left = len(near) <= near[-1] - step  # else it moves slowly, or not at all
+            back = int((near if has_left else later[far == 0])[-1])
+            step = back if back - step >= _SHORTEST_LOOP else step
+            kept.append(step)
+            step += 1
+        kept = [each for each in kept if each < len(self.actions)]
+        if not kept:
+            return self
+        return Trajectory(
+            type(self.actions)(self.actions[each] for each in kept),
+            [self.rewards[each] for each in kept],
+            [*(self.places[each] for each in kept), self.places[-1]],
+        )
 
 
 class Reference:

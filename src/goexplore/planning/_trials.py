@@ -95,7 +95,7 @@ def play_trials(
 ) -> Trials:
     """Let the expert play so many episodes; the same ones whatever the number of workers."""
     require_at_least("episodes", count, 1)
-    require_at_least("workers", workers, 1)
+    require_at_least("workers", workers, 1, 4096)
     seeds = [stream_state(seed, number) for number in range(count)]
     trials = []
     for number, trial in enumerate(_played(settings, seeds, workers)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
+import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -30,6 +30,7 @@ from goexplore.evaluation import (
     read_episodes,
     whole_repetitions,
 )
+from goexplore.files import parse_json, read_json, whole_files
 from goexplore.problems import Problem
 from goexplore.report._deaths import draw_deaths, photograph_rooms
 from goexplore.report._failures import play_failure, typical_failures
@@ -37,7 +38,7 @@ from goexplore.report._html import duration, png, short, table
 from goexplore.report._plot import FAINT, INK, draw_svg
 from goexplore.report._training import Metrics, plot_curriculum, plot_success
 from goexplore.report._video import Moment, play_episode, show, write_video
-from goexplore.runs import Directory, TrainingMetrics, from_lines, score_text
+from goexplore.runs import Directory, TrainingMetrics, score_text
 
 _VIDEO_SPEED = 4
 _VIDEO_PICTURES = 1500
@@ -79,18 +80,18 @@ class TrainedRun:
     @cached_property
     def metrics(self) -> list[TrainingMetrics]:
         """All lines of its metrics."""
-        return from_lines(TrainingMetrics, self.directory.metrics_lines())
+        return self.directory.read_metrics(TrainingMetrics)
 
     @cached_property
     def game(self) -> str:
         """What its demonstrations play, by the name that finds it again."""
-        files = sorted((self.path / "demos").glob(f"*{SUFFIX}"))
+        files = whole_files(self.path / "demos", f"*{SUFFIX}")
         if not files:
             raise CheckpointError(
                 f"expected demonstrations in {self.path / 'demos'}, got none: put them back"
             )
         try:
-            return str(json.loads(files[0].read_text(encoding="utf-8"))["content"]["target"])
+            return str(read_json(files[0])["content"]["target"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(
                 f"expected a demonstration in {files[0]}, got {error!r}: put it back"
@@ -101,7 +102,7 @@ class TrainedRun:
         """Its evaluations: whole games first, then the ones that end at a score; the most episodes first."""
         found = []
         names = {each.name for each in fields(EvaluationConfig)}
-        for file in sorted((self.path / "evaluations").glob("*.parquet")):
+        for file in whole_files(self.path / "evaluations", "*.parquet"):
             played, settings = read_episodes(file)
             if "policy" not in settings:
                 raise EvaluationError(
@@ -123,7 +124,7 @@ class TrainedRun:
         if chosen.exists():
             try:
                 with safe_open(chosen, framework="numpy") as file:
-                    counts = json.loads(file.metadata()["goexplore"])["training"]["training_frames"]
+                    counts = parse_json(file.metadata()["goexplore"])["training"]["training_frames"]
             except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
                 raise PolicyError(
                     f"expected the chosen policy in {chosen}, got a file that is none or damaged ({error}): "
@@ -212,7 +213,7 @@ def policies_section(trainings: Sequence[TrainedRun]) -> str:
                 ]
             )
         if not training.results:
-            command = escape(f"goexplore evaluate {training.path}")
+            command = escape(shlex.join(["goexplore", "evaluate", str(training.path)]))
             note = f"not evaluated yet: <code>{command}</code>"
             rows.append([escape(training.name), note, *[""] * (len(_HEADS) - 2)])
     note = (
@@ -378,7 +379,7 @@ def _player_of(training: TrainedRun, result: PolicyResult) -> PolicyPlayer | Non
         return None
     from goexplore.training import TrainingDirectory
 
-    kept = sorted((training.path / "evaluations").glob("*.safetensors"))
+    kept = whole_files(training.path / "evaluations", "*.safetensors")
     for file in (TrainingDirectory(training.path).policy(), *kept):
         player = PolicyPlayer(file, temperature=result.settings["temperature"], problem=training.problem)
         if player.identity()["policy"] == result.settings["policy"]:

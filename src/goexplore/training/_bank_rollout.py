@@ -6,6 +6,7 @@ from collections import deque
 from typing import NamedTuple
 
 from goexplore.envs import Step
+from goexplore.errors import EngineError
 from goexplore.planning import Situation
 from goexplore.play import MAX_NO_OPS, Observation
 from goexplore.random import SplitMix64
@@ -92,8 +93,33 @@ class BankRollout(Rollout):
                 self._guided.restore(own.situation)
                 self.preprocessor.observation[:] = own.observation
                 return
+        self._restore(start)
+        if self.random.happens(self._config.held_up_share):
+            self._hold_up(start)
+
+    def _restore(self, start: Start) -> None:
         self._buffer.restore(self._guided, *start)
         self.preprocessor.observation[:] = self._buffer.observation(*start)
+
+    def _hold_up(self, start: Start) -> None:
+        """Do nothing for a while, unless that is deadly.
+
+        The no-ops at the real start shift all that moves in a game against the player (paper 2.3). A policy
+        is early or late at every other place too, whereas the expert, which sees ahead, is on time.
+        """
+        no_op = self._guided.game.env.no_op
+        if no_op is None:
+            return
+        for _ in range(self.random.index(self._config.held_up + 1)):
+            try:
+                _, step = self._guided.play(no_op, self.random)
+            except EngineError:
+                self._restore(start)
+                return
+            self.preprocessor.observe()
+            if step.lost_life or step.ended:
+                self._restore(start)
+                return
 
     def finish_step(self, step: Step | None) -> Transition:
         """Return what it brought: a reward for further progress."""

@@ -109,11 +109,6 @@ class Collector:
         self._memory = memory  # the last observation comes again
         return experience, results
 
-    @property
-    def plays_elsewhere(self) -> bool:
-        """Whether environments are in other processes, which see nothing that is recorded later."""
-        return self._vector_env.plays_elsewhere
-
     def close(self) -> None:
         """Stop the environments."""
         self._vector_env.close()

@@ -6,9 +6,11 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from goexplore.errors import ConfigError, require_at_least, require_between
+from goexplore.errors import ConfigError, require_at_least, require_between, require_seed
+from goexplore.files import as_record
 from goexplore.planning import ExpertConfig
 from goexplore.play import MAX_NO_OPS, REPEAT_ACTION_PROBABILITY, PreprocessingConfig
+from goexplore.problems import differences
 from goexplore.training._cloning import CloningConfig
 from goexplore.training._curriculum import CurriculumConfig
 from goexplore.training._network import NetworkConfig
@@ -37,7 +39,7 @@ class BackwardConfig:
     """Seed of all draws."""
 
     def __post_init__(self) -> None:
-        require_at_least("seed", self.seed, 0)
+        require_seed(self.seed)
         if self.rollout.burn_in and self.network.kind == "feed-forward":
             raise ConfigError(
                 "expected no `burn_in` for a feed-forward policy, which remembers nothing, got "
@@ -57,9 +59,10 @@ class SearchConfig:
 
     expert: ExpertConfig = field(default_factory=ExpertConfig)
     rehearsals: int = 8
-    """Episodes that the expert plays guided by the demonstrations. The fastest one that reaches their end
-    guides it from then on, and measures progress: it has survived sticky actions. With 0, the demonstrations
-    guide it throughout."""
+    """Episodes that the expert plays first and that are not cloned. The demonstrations guide the first half;
+    the fastest of these that reaches the goal guides the second half. The fastest of the second half guides
+    everything after that, and measures progress; if none of it reached the goal, the demonstrations do. With
+    0, the demonstrations guide it throughout."""
     episodes: int = 24
     """Episodes of the stochastic game that the expert plays."""
     cloning: CloningConfig = field(default_factory=CloningConfig)
@@ -67,10 +70,6 @@ class SearchConfig:
     """Times that the expert takes over from the clone before it fails, in each round."""
     correction_rounds: int = 3
     """Rounds of corrections; the clone is trained again after each."""
-    late_corrections: int = 4
-    """Times that the expert takes over from the policy after every ten updates of PPO."""
-    correction_weight: float = 0.1
-    """Weight of the cross-entropy loss on late corrections, which is added to PPO's loss."""
     starts: StateBankConfig = field(default_factory=StateBankConfig)
     frozen_for: int | None = None
     """Training frames for which PPO leaves the clone's convolutions as they are: their output is computed
@@ -83,6 +82,7 @@ class SearchConfig:
             learning_rate=1e-4,
             value_learning_rate=5e-4,
             decay_over=6_000_000,
+            gae_lambda=0.99,
             clip=0.15,
             entropy=0.001,
             value_weight=1.0,
@@ -103,13 +103,11 @@ class SearchConfig:
     """Seed of all draws."""
 
     def __post_init__(self) -> None:
-        require_at_least("seed", self.seed, 0)
+        require_seed(self.seed)
         require_at_least("rehearsals", self.rehearsals, 0)
         require_at_least("episodes", self.episodes, 1)
         require_at_least("corrections", self.corrections, 0)
         require_at_least("correction_rounds", self.correction_rounds, 0)
-        require_at_least("late_corrections", self.late_corrections, 0)
-        require_between("correction_weight", self.correction_weight, 0, 1e3)
         if self.frozen_for is not None:
             require_at_least("frozen_for", self.frozen_for, 0)
         if self.ppo.imitation or self.ppo.cloning:
@@ -154,8 +152,7 @@ SEARCH_PRESETS: dict[str, SearchConfig] = {
         episodes=16,
         cloning=CloningConfig(steps=300),
         corrections=0,
-        late_corrections=0,
-        starts=StateBankConfig(advance=16, bin_length=8, every=1),
+        starts=StateBankConfig(advance=16, bin_length=8, every=1, held_up_share=0.0),
         preprocessing=PreprocessingConfig(stack=1),
         network=NetworkConfig(channels=(), hidden=128, value_hidden=64),
         ppo=PPOConfig(
@@ -241,25 +238,19 @@ def config_to_json(config: RobustifyConfig) -> dict[str, Any]:
 def config_from_json(values: dict[str, Any]) -> RobustifyConfig:
     """Return the config that `config_to_json` was given."""
     try:
-        given = {name: value for name, value in values.items() if name != "method"}
-        given["preprocessing"] = PreprocessingConfig(**values["preprocessing"])
-        given["network"] = network_from_json(values["network"])
-        given["ppo"] = PPOConfig(**values["ppo"])
-        if values["method"] == "search":
-            given["expert"] = ExpertConfig(**values["expert"])
-            given["cloning"] = CloningConfig(**values["cloning"])
-            given["starts"] = StateBankConfig(**values["starts"])
-            return SearchConfig(**given)
-        given["curriculum"] = CurriculumConfig(**values["curriculum"])
-        given["rollout"] = RolloutConfig(**values["rollout"])
-        return BackwardConfig(**given)
-    except (KeyError, TypeError) as error:
+        config: RobustifyConfig = (
+            as_record(SearchConfig, values)
+            if values["method"] == "search"
+            else as_record(BackwardConfig, values)
+        )
+    except (LookupError, TypeError, ValueError) as error:
         raise ConfigError(
-            f"expected the settings of a training, got something that lacks or adds {error}: use the version "
-            "of goexplore that wrote it"
+            f"expected the settings of a training, got {error}: use the version of goexplore that wrote it"
         ) from error
-
-
-def network_from_json(values: dict[str, Any]) -> NetworkConfig:
-    """Return the size of a policy that was written as JSON values."""
-    return NetworkConfig(**{**values, "channels": tuple(values["channels"])})
+    differ = differences(values, config_to_json(config))
+    if differ:
+        raise ConfigError(
+            f"expected the settings of a training, got others: {'; '.join(differ)}. Use the version of "
+            "goexplore that wrote it"
+        )
+    return config

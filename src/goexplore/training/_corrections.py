@@ -12,7 +12,6 @@ from goexplore.errors import EngineError
 from goexplore.planning import ExpertPlayer, GuidedGame, Recording, Situation
 from goexplore.play import Preprocessor
 from goexplore.random import SplitMix64, stream_state
-from goexplore.training._collector import Starts
 from goexplore.training._curriculum import Start
 from goexplore.training._network import Policy
 from goexplore.training._recording_buffer import RecordingBuffer
@@ -46,11 +45,9 @@ class Corrector:
         buffer: RecordingBuffer,
         *,
         sharpen: float = 1.0,
-        starts: Starts | None = None,
     ) -> None:
-        """The policy's logits are multiplied by `sharpen`; `starts` says where it begins to play."""
+        """The policy's logits are multiplied by `sharpen`."""
         self._player, self._policy, self._buffer, self._sharpen = player, policy, buffer, sharpen
-        self._starts = starts
         self._game: GuidedGame = player.game
         self._game.game.reset()
         self._preprocessor = Preprocessor(self._game.game.env, buffer.preprocessing)
@@ -98,7 +95,7 @@ class Corrector:
     def _begin(self, random: SplitMix64, played: _Played) -> None:
         """Go to the real start, or to a state of a recording."""
         game, buffer = self._game, self._buffer
-        number, point = self._draw(random) if self._starts is None else self._starts.draw(random)
+        number, point = self._draw(random)
         if point == 0:
             played.no_ops = game.reset(random.index(self._player.no_ops + 1))
             self._preprocessor.reset()

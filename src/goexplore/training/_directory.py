@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,8 +15,9 @@ from torch import Tensor
 
 from goexplore.demos import SUFFIX, Demonstration, parse_demonstration, write_demonstration
 from goexplore.errors import CheckpointError, ConfigError, PolicyError
+from goexplore.files import as_record, make_folder, whole_files
 from goexplore.problems import Problem
-from goexplore.runs import Directory, TrainingMetrics, clear_errors, from_lines
+from goexplore.runs import Directory, TrainingMetrics, clear_errors
 from goexplore.training._config import RobustifyConfig, config_from_json, config_to_json
 from goexplore.training._network import Policy
 from goexplore.training._policy_file import SUFFIX as SUFFIX_OF_POLICIES
@@ -67,17 +69,17 @@ class TrainingDirectory(Directory):
     libraries = ("torch",)
 
     @classmethod
+    @contextlib.contextmanager
     def create(
         cls, path: Path, config: RobustifyConfig, demonstrations: Sequence[Demonstration]
-    ) -> TrainingDirectory:
-        """Make a new run directory that has all that the training needs."""
-        run = cls._create(
-            path, config_to_json(config), demonstrations=[each.digest for each in demonstrations]
-        )
-        with clear_errors(path):
-            for number, each in enumerate(demonstrations):
-                write_demonstration(each, run.demonstrations / f"{number:03d}{SUFFIX}")
-        return run
+    ) -> Iterator[TrainingDirectory]:
+        """Make a new run directory that has all that the training needs, and keep it locked."""
+        digests = [each.digest for each in demonstrations]
+        with cls._create(path, config_to_json(config), demonstrations=digests) as run:
+            with clear_errors(path):
+                for number, each in enumerate(demonstrations):
+                    write_demonstration(each, make_folder(run.demonstrations) / f"{number:03d}{SUFFIX}")
+            yield run
 
     @property
     def demonstrations(self) -> Path:
@@ -104,11 +106,15 @@ class TrainingDirectory(Directory):
 
     def read_demonstrations(self, problem: Problem | None = None) -> list[Demonstration]:
         """Return the demonstrations that the training was started with; training replays them."""
-        return [parse_demonstration(file, problem) for file in sorted(self.demonstrations.glob(f"*{SUFFIX}"))]
+        return [parse_demonstration(file, problem) for file in whole_files(self.demonstrations, f"*{SUFFIX}")]
 
     def metrics(self) -> list[TrainingMetrics]:
         """Return all lines of metrics.jsonl."""
-        return from_lines(TrainingMetrics, self.metrics_lines())
+        return self.read_metrics(TrainingMetrics)
+
+    def rewind_metrics(self, game_frames: int) -> list[str]:
+        """Drop the lines of work after a checkpoint; return what the user should know."""
+        return self._rewind_metrics(TrainingMetrics, game_frames)
 
     @property
     def recordings(self) -> Path:
@@ -138,7 +144,7 @@ class TrainingDirectory(Directory):
         for folder in self._folders():
             try:
                 content = self._saved(folder).content
-                training.restore(TrainingStatus(**content["status"]), content["curriculum"])
+                training.restore(as_record(TrainingStatus, content["status"]), content["curriculum"])
                 training.policy.load_state_dict(load_file(folder / _POLICY))
                 _restore_optimizer(training.optimizer, load_file(folder / _OPTIMIZER))
             except (
@@ -163,7 +169,7 @@ class TrainingDirectory(Directory):
 
     def all_policies(self) -> list[Path]:
         """Return the files of all policies that were kept along the training, the oldest first."""
-        return sorted(self.policies.glob(f"*{SUFFIX_OF_POLICIES}"))
+        return whole_files(self.policies, f"*{SUFFIX_OF_POLICIES}")
 
     @property
     def chosen_policy(self) -> Path:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from goexplore.errors import ConfigError
+from goexplore.errors import ConfigError, require_at_least
 
 _SHAPES = ((8, 4), (4, 2), (3, 1))
 """Size and stride of the first, the second and all further convolutions."""
@@ -37,6 +37,7 @@ class NetworkConfig:
             raise ConfigError(
                 f"expected `channels` and `hidden` of 1 or more, got {self.channels} and {self.hidden}"
             )
+        require_at_least("value_hidden", self.value_hidden, 0)
 
 
 class Policy(nn.Module):

@@ -14,10 +14,9 @@ from safetensors.torch import save
 from torch import Tensor
 
 from goexplore.errors import ConfigError, PolicyError
-from goexplore.files import json_sha256, versions, written_whole
+from goexplore.files import as_record, json_sha256, parse_json, versions, written_whole
 from goexplore.play import PreprocessingConfig
 from goexplore.problems import EnvironmentSpec, Problem, environment_from_file
-from goexplore.training._config import network_from_json
 from goexplore.training._network import NetworkConfig, Policy
 
 FORMAT = "goexplore policy"
@@ -60,6 +59,20 @@ class About:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Written:
+    """What a file says about a policy."""
+
+    target: str
+    env: dict[str, Any]
+    preprocessing: PreprocessingConfig
+    shape: tuple[int, ...]
+    network: NetworkConfig
+    actions: int
+    training: dict[str, Any]
+    versions: dict[str, str]
+
+
 def weights(policy: Policy) -> dict[str, Tensor]:
     """Return a policy's numbers as they are saved: in one order of memory, whatever computes fastest."""
     return {name: each.detach().cpu().contiguous() for name, each in policy.state_dict().items()}
@@ -86,7 +99,7 @@ def load_policy(file: Path, problem: Problem | None = None) -> tuple[Policy, Abo
     """
     try:
         with safe_open(file, framework="pt") as opened:
-            written = json.loads((opened.metadata() or {}).get("goexplore", "null"))
+            written = parse_json((opened.metadata() or {}).get("goexplore", "null"))
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
     except OSError as error:
         raise PolicyError(
@@ -111,19 +124,20 @@ def load_policy(file: Path, problem: Problem | None = None) -> tuple[Policy, Abo
             "damaged, copy it again"
         )
     try:
-        about = About(
-            target=written["target"],
-            env=environment_from_file(written["target"], written["env"], problem, str(file)),
-            preprocessing=PreprocessingConfig(**written["preprocessing"]),
-            shape=tuple(written["shape"]),
-            network=network_from_json(written["network"]),
-            actions=written["actions"],
-            training=written["training"],
-            versions=written["versions"],
-        )
+        known = as_record(_Written, written)
+        if not 1 <= len(known.shape) <= 3 or not all(
+            0 < size < 2**31 for size in (*known.shape, known.actions)
+        ):
+            raise ConfigError(f"{known.actions} actions and observations of shape {known.shape}")
+        env = environment_from_file(known.target, known.env, problem, str(file))
+        about = About(**{**vars(known), "env": env})
+        with torch.device("meta"):  # which needs no memory: a file must not make us take more than its size
+            expected = {name: each.shape for name, each in about.build().state_dict().items()}
+        if expected != {name: each.shape for name, each in tensors.items()}:
+            raise ConfigError("weights of other shapes than its settings say")
         policy = about.build()
         policy.load_state_dict(tensors)
-    except (KeyError, TypeError, ConfigError, RuntimeError) as error:
+    except (ValueError, TypeError, OverflowError, ConfigError, RuntimeError) as error:
         raise PolicyError(f"expected a policy's weights and settings in {file}, got {error!r}") from error
     return policy.eval(), about
 

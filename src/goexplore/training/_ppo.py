@@ -182,12 +182,8 @@ class Learner:
         demonstration_batch: Callable[[], DemonstrationBatch] | None = None,
         *,
         value_only: bool = False,
-        other_loss: Callable[[], Tensor] | None = None,
     ) -> Losses:
-        """Make several passes over what happened, and over demonstrations if they are to be imitated.
-
-        The `other_loss` is added to every gradient step.
-        """
+        """Make several passes over what happened, and over demonstrations if they are to be imitated."""
         config = self._config
         advantages = estimate_advantages(experience, config.discount, config.gae_lambda)
         learnt = advantages[experience.mask].astype(np.float64)
@@ -201,8 +197,7 @@ class Learner:
         for _ in range(config.epochs):
             for minibatch in self._minibatches(tensors):
                 imitated = demonstration_batch() if config.imitation and demonstration_batch else None
-                other = None if value_only or other_loss is None else other_loss()
-                sums += self._step(minibatch, imitated, other, value_only=value_only)
+                sums += self._step(minibatch, imitated, value_only=value_only)
                 parts += 1
         return Losses(*(self._group.sum(sums) / (parts * self._group.size)).tolist())
 
@@ -240,7 +235,6 @@ class Learner:
         self,
         part: dict[str, Tensor],
         demonstration_batch: DemonstrationBatch | None,
-        other_loss: Tensor | None,
         *,
         value_only: bool,
     ) -> NDArray[np.float64]:
@@ -264,8 +258,6 @@ class Learner:
         if demonstration_batch is not None:
             imitation = self._imitation(demonstration_batch)
             loss = loss + config.imitation * imitation
-        if other_loss is not None:
-            loss = loss + other_loss
         self._descend(loss)
         clipped = (((ratio - 1).abs() > config.clip).float() * weight).sum()
         return np.array([each.item() for each in (policy_loss, value_loss, entropy, imitation, clipped)])

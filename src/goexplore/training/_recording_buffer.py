@@ -131,12 +131,12 @@ class RecordingBuffer:
 class LabelledFrames:
     """Training frames of recordings, and what was chosen there: to draw from."""
 
-    def __init__(self, buffer: RecordingBuffer, numbers: Iterable[int] = ()) -> None:
-        """Take up the recordings with these numbers."""
+    def __init__(self, buffer: RecordingBuffer, numbers: Iterable[int]) -> None:
+        """Take up what is taught in the recordings with these numbers."""
         self._buffer = buffer
-        self._frames: list[tuple[int, int]] = []
-        for number in numbers:
-            self.add(number)
+        self._frames = [
+            (number, point) for number in numbers for point in buffer.recordings[number].lessons()
+        ]
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -144,11 +144,6 @@ class LabelledFrames:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """Yield the number of the recording and of the training frame of each."""
         return iter(self._frames)
-
-    def add(self, number: int) -> None:
-        """Take up what is taught in a recording."""
-        recording = self._buffer.recordings[number]
-        self._frames += ((number, point) for point in range(recording.taught_from, recording.taught_until))
 
     def draw(self, random: SplitMix64, count: int) -> tuple[Observation, NDArray[np.int64]]:
         """Return observations and what was chosen there."""

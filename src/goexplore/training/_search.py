@@ -7,14 +7,13 @@ its episodes, which are those of the stochastic game.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 import torch
-from torch.nn import functional
 
 from goexplore.demos import Demonstration
 from goexplore.planning import (
@@ -37,9 +36,9 @@ from goexplore.training._directory import TrainingStatus
 from goexplore.training._group import ProcessGroup
 from goexplore.training._method import Teaching, TrainingMethod
 from goexplore.training._network import Policy
-from goexplore.training._ppo import Learner, Losses, autocast
+from goexplore.training._ppo import Learner, Losses
 from goexplore.training._random_streams import RandomStreams
-from goexplore.training._recording_buffer import LabelledFrames, RecordingBuffer
+from goexplore.training._recording_buffer import RecordingBuffer
 from goexplore.training._state_bank import StateBank
 from goexplore.training._vector_env import RolloutFactory, start_environments
 
@@ -47,10 +46,6 @@ Stage: TypeAlias = Literal["expert rehearses", "expert plays", "cloning", "exper
 
 _EXPERT_SECONDS = 5.0
 """For so long the expert plays before what is finished is saved and shown."""
-_CORRECT_EVERY = 10
-"""Updates of PPO between the expert's corrections of the policy."""
-_LABELS = 64
-"""Training frames of late corrections in each gradient step of PPO, over all processes."""
 _CLONING_STEPS = 100
 """Gradient steps of cloning between two looks at the limits."""
 
@@ -75,16 +70,19 @@ class SearchTraining(TrainingMethod):
         self.target = demonstrations[0].target
         self._recordings_file = recordings
         self._rehearsals: list[Recording] = []
-        self._rehearsal_seeds = [stream_state(config.seed, number) for number in range(config.rehearsals)]
-        self._follow(
-            guide(
-                demonstrations,
-                env,
-                cells,
-                repeat_action_probability=config.repeat_action_probability,
-                deficit=config.allowed_deficit,
-            )
+        self._rehearsal_seeds = self._planned(range(config.rehearsals))
+        half = (config.rehearsals + 1) // 2
+        self._rounds = (self._rehearsal_seeds[:half], self._rehearsal_seeds[half:])
+        self._best: Recording | None = None
+        """The rehearsal that guides, if it is not the demonstrations."""
+        self._demonstrated = guide(
+            demonstrations,
+            env,
+            cells,
+            repeat_action_probability=config.repeat_action_probability,
+            deficit=config.allowed_deficit,
         )
+        self._follow(self._demonstrated)
         self.action_count, self.frame_skip = self._buffer.action_count, self._buffer.frame_skip
         self.status = TrainingStatus()
         self._random_streams = RandomStreams(config.seed, group.number, update=0)
@@ -97,10 +95,6 @@ class SearchTraining(TrainingMethod):
         self._episode: Iterator[Recording | None] | None = None
         self._corrector: Corrector | None = None
         self._cloner: Cloner | None = None
-        self._late_corrector: Corrector | None = None
-        """What corrects the policy while it is improved."""
-        self._late: LabelledFrames | None = None
-        """What the expert chose in these corrections."""
         self._agreement: float | None = None
         self._bank: StateBank | None = None
         self._saved_bank: dict[str, Any] = {}
@@ -139,17 +133,27 @@ class SearchTraining(TrainingMethod):
                 self._keep(each)
 
     def _keep(self, recording: Recording) -> None:
-        """Keep a recording. After the last rehearsal, the fastest that reached the goal becomes the guide."""
-        if recording.seed not in self._rehearsal_seeds:
+        if recording.seed in self._rehearsal_seeds:
+            self._rehearsals.append(recording)
+            self._choose_guide(recording)
+        else:
             self._buffer.add(recording)
-            return
-        self._rehearsals.append(recording)
-        if len(self._rehearsals) == self.config.rehearsals:
-            reached = [each for each in self._rehearsals if each.ending == "goal"]
+
+    def _choose_guide(self, recording: Recording) -> None:
+        """After a rehearsal: follow the fastest of a whole round that reached the goal, or demonstrations."""
+        played = {each.seed: each for each in self._rehearsals}
+        best: Recording | None = None
+        for seeds in filter(None, self._rounds):
+            if not played.keys() >= set(seeds):
+                break
+            if recording.seed in seeds:  # it was the last of its round
+                self._expert = None
+            reached = [played[seed] for seed in seeds if played[seed].ending == "goal"]
             best = min(reached, key=lambda each: (each.training_frames, each.seed), default=None)
-            others = self._buffer.recordings  # none, unless a line of the file was deleted
-            self._follow(self._guide if best is None else self._guide.following(best))
-            for each in others:
+        if best is not self._best:
+            self._best, others = best, self._buffer.recordings
+            self._follow(self._demonstrated if best is None else self._demonstrated.following(best))
+            for each in others:  # none, unless a line of the file was deleted
                 self._buffer.add(each)
 
     def start(self, env_workers: int | None = None) -> None:
@@ -178,8 +182,8 @@ class SearchTraining(TrainingMethod):
         if stage in ("expert rehearses", "expert plays"):
             if self._expert is None:
                 self._expert = self._make_expert()
-                rehearses = stage == "expert rehearses"
-                self._seeds = self._missing(range(rehearsed) if rehearses else range(rehearsed, played))
+                rounds = (*self._rounds, self._planned(range(rehearsed, played)))
+                self._seeds = self._my_share(next(filter(None, map(self._missing, rounds)), []))
             return
         if stage == "expert corrects":
             if self._corrector is None:
@@ -188,7 +192,8 @@ class SearchTraining(TrainingMethod):
                     self._make_expert(), self.policy, self._buffer, sharpen=config.cloning.sharpen
                 )
                 first = played + self.status.correction_rounds * config.corrections
-                self._seeds = self._missing(range(first, first + config.corrections))
+                planned = self._planned(range(first, first + config.corrections))
+                self._seeds = self._my_share(self._missing(planned))
             return
         self._expert = self._corrector = None
         if stage == "cloning" and self._cloner is None:
@@ -200,11 +205,18 @@ class SearchTraining(TrainingMethod):
             self._buffer.sort()
             self._begin_ppo()
 
-    def _missing(self, numbers: range) -> list[int]:
-        """Return the seeds of the episodes or corrections with these numbers that this process plays."""
+    def _missing(self, seeds: Iterable[int]) -> list[int]:
+        """Return the seeds of these episodes or corrections that are not there yet."""
         done = {each.seed for each in (*self._rehearsals, *self._buffer.recordings)}
-        seeds = [stream_state(self.seed, number) for number in numbers]
-        return [seed for seed in seeds if seed not in done][self.group.number :: self.group.size]
+        return [seed for seed in seeds if seed not in done]
+
+    def _my_share(self, seeds: list[int]) -> list[int]:
+        """Return those that this process plays."""
+        return seeds[self.group.number :: self.group.size]
+
+    def _planned(self, numbers: range) -> list[int]:
+        """Return the seeds of the episodes or corrections with these numbers."""
+        return [stream_state(self.seed, number) for number in numbers]
 
     def _begin_ppo(self) -> None:
         config = self.config
@@ -213,15 +225,6 @@ class SearchTraining(TrainingMethod):
         self._bank = StateBank(self._buffer, config.starts)
         if self._saved_bank:
             self._bank.restore(self._saved_bank)
-        if config.late_corrections:
-            self._late_corrector = Corrector(
-                self._make_expert(), self.policy, self._buffer, starts=self._bank
-            )
-            planned = config.rehearsals + config.episodes + config.correction_rounds * config.corrections
-            seeds = {stream_state(self.seed, number) for number in range(planned)}
-            recordings = enumerate(self._buffer.recordings)
-            late = [number for number, each in recordings if each.seed not in seeds]
-            self._late = LabelledFrames(self._buffer, late)
 
     def _make_learner(self) -> None:
         """Learn everything, or everything but the convolutions."""
@@ -335,46 +338,13 @@ class SearchTraining(TrainingMethod):
         self.collector.sees_once = self._frozen
         experience, results = self.collector.collect(ppo.steps, ppo.discount)
         self.learner.decay(self.status.training_frames)
-        losses = self.learner.update(
-            experience,
-            value_only=self.status.updates < ppo.value_warm_up,
-            other_loss=self._correction_loss if self._late else None,
-        )
+        losses = self.learner.update(experience, value_only=self.status.updates < ppo.value_warm_up)
         results = [each for part in self.group.gather(results) for each in part]
         self._bank.update(results)
         self.count(len(results), [result.success for result in results if result.start.point == 0])
         if self._frozen and not self._should_freeze():
             self._make_learner()
-        if self._late_corrector is not None and self.status.updates % _CORRECT_EVERY == 0:
-            self._correct_late(self._late_corrector)
         return losses
-
-    def _correct_late(self, corrector: Corrector) -> None:
-        """Correct the policy as it is now, where it fails most, and begin rollouts there too."""
-        assert self._bank is not None
-        assert self._late is not None
-        assert self.collector is not None
-        known = {each.seed for each in self._buffer.recordings}  # after a kill, updates are made again
-        numbers = range(self.config.late_corrections)[self.group.number :: self.group.size]
-        seeds = [stream_state(self.seed, self.status.updates, each) for each in numbers]
-        found = [corrector.correct(seed) for seed in seeds if seed not in known]
-        first = len(self._buffer.recordings)
-        self._share([each for each in found if each is not None])
-        for number in range(first, len(self._buffer.recordings)):
-            self._late.add(number)
-            if not self.collector.plays_elsewhere:
-                self._bank.add(number)
-
-    def _correction_loss(self) -> torch.Tensor:
-        """Return how far the policy is from choosing what the expert chose in late corrections."""
-        assert self._late is not None
-        observations, labels = self._late.draw(self._random_streams.words, max(1, _LABELS // self.group.size))
-        with autocast(self.policy.device, enabled=self.ppo.mixed_precision):
-            logits, _, _ = self.policy(
-                torch.from_numpy(observations).to(self.policy.device), self.policy.empty_memory(len(labels))
-            )
-        loss = functional.cross_entropy(logits.float(), torch.from_numpy(labels).to(self.policy.device))
-        return self.config.correction_weight * loss
 
     def state(self) -> dict[str, Any]:
         """Return the success rates of where rollouts begin."""
@@ -384,7 +354,6 @@ class SearchTraining(TrainingMethod):
         """Go back to a checkpoint: the recordings are all there."""
         self.status, self._saved_bank = status, state
         self._expert = self._corrector = self._cloner = self.learner = self._bank = None
-        self._late_corrector = self._late = None
         self.policy.features.requires_grad_(True)
         self._prepare()
 

@@ -196,9 +196,8 @@ def run_training(
             reporter.log(f"engine: {binding.reason}")
         training = _make_training(config, demonstrations, group, binding.env, run, problem)
         if group.writes:
-            if not resume:
-                TrainingDirectory.create(run.path, config, demonstrations)
-            stack.enter_context(run.locked())
+            anew = TrainingDirectory.create(run.path, config, demonstrations)
+            stack.enter_context(run.locked() if resume else anew)
         if resume:
             training.read()
             damaged = run.restore_checkpoint(training)
@@ -260,7 +259,8 @@ class _TrainingSession(Session):
         keep_every: int,
     ) -> None:
         if group.writes:
-            run.rewind_metrics(training.status.game_frames)
+            for warning in run.rewind_metrics(training.status.game_frames):
+                reporter.log(f"warning: {warning}")
         super().__init__(run, phase="robustify", checkpoint_minutes=checkpoint_minutes, writes=group.writes)
         self._training, self._group, self._directory = training, group, run
         self._limits, self._reporter, self._keep_every = limits, reporter, keep_every

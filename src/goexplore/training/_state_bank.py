@@ -30,6 +30,11 @@ class StateBankConfig:
     where a life begins, a policy must know how to go on."""
     own_share: float = 0.25
     """Share of the other rollouts that begin at a state that the policy itself has reached."""
+    held_up_share: float = 0.5
+    """Share of the rollouts from recorded states that begin with no-ops, so that the policy learns what to do
+    if it is early or late."""
+    held_up: int = 32
+    """Most training frames of no-ops at the beginning of such a rollout; none if they would cost a life."""
     patience: float = 1.0
     """A rollout ends after so many times the longest pause of a typical recording without progress ..."""
     more_patience: int = 30
@@ -48,12 +53,13 @@ class StateBankConfig:
     """Weight of states from which success is certain, or hopeless; at most 0.25 is added to it."""
 
     def __post_init__(self) -> None:
-        for name in ("real_start_share", "after_death", "own_share", "learning_rate"):
+        for name in ("real_start_share", "after_death", "own_share", "held_up_share", "learning_rate"):
             require_between(name, getattr(self, name), 0, 1)
         for name in ("advance", "proven_after", "bin_length", "every"):
             require_at_least(name, getattr(self, name), 1)
         require_positive("patience", self.patience)
         require_at_least("more_patience", self.more_patience, 0)
+        require_at_least("held_up", self.held_up, 0)
         require_between("floor", self.floor, 1e-6, 1)
 
 
@@ -62,14 +68,21 @@ class StateBank:
 
     def __init__(self, buffer: RecordingBuffer, config: StateBankConfig) -> None:
         """Begin with the recordings of a buffer."""
-        self._config, self._buffer = config, buffer
+        self._config = config
         self._states: dict[int, list[Start]] = {}
         self._bin_of: dict[Start, int] = {}
-        self._bins: list[int] = []
         self.rates: dict[int, float] = {}
         """Success rate of each bin."""
-        for number in range(len(buffer.recordings)):
-            self.add(number)
+        for number, recording in enumerate(buffer.recordings):
+            points = [point for point in recording.lessons() if point > 0]
+            for point in points[number % config.every :: config.every]:
+                start = Start(number, point)
+                where = int(buffer.progress[number][point]) // config.bin_length
+                self._states.setdefault(where, []).append(start)
+                self._bin_of[start] = where
+                self.rates.setdefault(where, 0.5)
+        self._bins = sorted(self._states)
+        self._update_weights()
         if not self._states:
             raise ConfigError(
                 "expected recorded episodes to begin from, got none that survives for long: give other "
@@ -78,25 +91,12 @@ class StateBank:
         self.patience = max(1, round(config.patience * buffer.longest_pause()) + config.more_patience)
         """Training frames without further progress after which a rollout ends."""
 
-    def add(self, number: int) -> None:
-        """Add the part of a recording that is taught."""
-        recording, config = self._buffer.recordings[number], self._config
-        first = max(1, recording.taught_from)
-        for point in range(first + number % config.every, recording.taught_until, config.every):
-            start = Start(number, point)
-            where = int(self._buffer.progress[number][point]) // config.bin_length
-            self._states.setdefault(where, []).append(start)
-            self._bin_of[start] = where
-            self.rates.setdefault(where, 0.5)
-        self._bins = sorted(self._states)
-        self._update_weights()
-
     def _update_weights(self) -> None:
         rates = np.array([self.rates[each] for each in self._bins])
         self._cumulative = np.cumsum(rates * (1 - rates) + self._config.floor)
 
     def draw(self, random: SplitMix64) -> Start:
-        """Draw the real start, or a state of a bin."""
+        """Draw the real start, or a state from which success is uncertain."""
         if random.happens(self._config.real_start_share):
             return REAL_START
         chance = random.uniform(1)[0] * self._cumulative[-1]

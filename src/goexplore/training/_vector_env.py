@@ -48,8 +48,6 @@ class VectorEnvironment(Protocol):
 
     observations: Observations
     """What each sees now: environments x channels x rows x columns. Overwritten by every step."""
-    plays_elsewhere: bool
-    """Whether they are in other processes, which see nothing that is recorded later."""
 
     def begin(self, starts: Sequence[Start]) -> None:
         """Begin all rollouts."""
@@ -111,8 +109,6 @@ def start_environments(
 
 class SerialVectorEnvironment:
     """All in this thread, one after the other."""
-
-    plays_elsewhere = False
 
     def __init__(
         self,
@@ -197,8 +193,6 @@ class NativeVectorEnvironment(SerialVectorEnvironment):
 
 class ProcessVectorEnvironment:
     """Emulators in worker processes; what they see is in memory that all processes share."""
-
-    plays_elsewhere = True
 
     def __init__(self, factory: RolloutFactory, streams: Sequence[int], *, workers: int) -> None:
         """Start the workers, each with as many environments as the others."""
@@ -292,7 +286,7 @@ def _serve(
     parent: int,
 ) -> None:
     """Play what the parent asks for, until it is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the parent decides when to stop
     vector_env = SerialVectorEnvironment(factory, streams, observations)
     while os.getppid() == parent:
