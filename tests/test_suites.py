@@ -70,7 +70,13 @@ def last_tables(run):
 
 @pytest.mark.parametrize(
     "suite",
-    [minigrid, antmaze, pointmaze, minihack, retro, textworld, pytest.param(crafter, marks=pytest.mark.slow)],
+    [
+        minigrid,
+        antmaze,
+        pointmaze,
+        minihack,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (crafter, retro, textworld)),
+    ],
 )
 def test_a_suite_verifies_and_resumes_to_the_same_bytes(suite, tmp_path):
     target, cell, engine = suite()

@@ -68,10 +68,15 @@ class WorkerError(GoExploreError):
     """A worker process that cannot be started or that failed with a Python exception."""
 
 
-def require_at_least(name: str, value: float, least: float) -> None:
-    """Refuse a setting below its least value."""
+_MOST = 10**15
+"""No setting means more than this; sums and products of such numbers are still exact enough, and finite."""
+
+
+def require_at_least(name: str, value: float, least: float, most: float = _MOST) -> None:
+    """Refuse a setting below its least value, or so large that nobody can mean it."""
     if not value >= least:
         raise ConfigError(f"expected `{name}` to be {least:,} or more, got {value}")
+    _require_at_most(name, value, most)
 
 
 def require_between(name: str, value: float, least: float, most: float) -> None:
@@ -80,13 +85,25 @@ def require_between(name: str, value: float, least: float, most: float) -> None:
         raise ConfigError(f"expected `{name}` to be between {least:,} and {most:,}, got {value}")
 
 
-def require_whole(name: str, value: Any, least: int) -> None:
-    """Refuse a setting that is no whole number, or below its least value."""
+def require_whole(name: str, value: Any, least: int, most: int = _MOST) -> None:
+    """Refuse a setting that is no whole number, below its least value, or larger than anybody can mean."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ConfigError(f"expected `{name}` to be a whole number of {least:,} or more, got {value!r}")
+    _require_at_most(name, int(value), most)
+
+
+def require_seed(seed: Any) -> None:
+    """Refuse a seed that is not one of 2^64: larger ones would stand for smaller ones."""
+    require_whole("seed", seed, 0, 2**64 - 1)
 
 
 def require_positive(name: str, value: float) -> None:
     """Refuse a setting that is 0, negative, infinite or not a number."""
     if not 0 < value < float("inf"):
         raise ConfigError(f"expected `{name}` to be more than 0, got {value}")
+    _require_at_most(name, value, _MOST)
+
+
+def _require_at_most(name: str, value: float, most: float) -> None:
+    if not value <= most:
+        raise ConfigError(f"expected `{name}` to be {most:,} or less, got {value}")

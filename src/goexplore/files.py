@@ -8,25 +8,86 @@ import hashlib
 import json
 import os
 import platform
+import secrets
+import stat
+import tempfile
+import time
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
 
 from goexplore.errors import OutputError
+
+Record = TypeVar("Record")
+
+_NOT_FINISHED = 3600.0
+_ROWS_PER_BYTE = 4
+_MEMORY_PER_BYTE, _MEMORY = 300, 2**26
+"""What a table may take in memory: so many bytes for each of its file, and so many more."""
+_ROWS_AT_ONCE = 1024
 
 
 @contextlib.contextmanager
 def written_whole(file: Path) -> Iterator[Path]:
-    """Yield a file to write to, which gets its name when all is written and goes where something fails."""
-    aside = file.with_name(f".{file.stem}.part{file.suffix}")
+    """Yield a file to write to, which gets its name when all is written and goes where something fails.
+
+    It is a new file with a name that nobody can foresee: a link that lies there must not lead us elsewhere.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside = file.with_name(f".{secrets.token_hex(8)}.part{file.suffix}")
+    os.close(open_regular(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         yield aside
         sync(aside)
         aside.replace(file)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def is_part(path: Path) -> bool:
+    """Return whether this is a file that `written_whole` could not finish, because its process was killed."""
+    return fnmatch(path.name, ".*.part.*") and (path.is_symlink() or path.is_file())
+
+
+def drop_parts(folder: Path) -> None:
+    """Delete the files in a folder that nobody will finish any more: those that are an hour old."""
+    for path in folder.iterdir():
+        if is_part(path) and (path.is_symlink() or time.time() - path.stat().st_mtime > _NOT_FINISHED):
+            path.unlink(missing_ok=True)
+
+
+def whole_files(folder: Path, pattern: str) -> list[Path]:
+    """Return the files with names like a pattern, sorted, without those that are not whole."""
+    return sorted(file for file in folder.glob(pattern) if not is_part(file))
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder, and those above it; refuse a link in its place, which could lead anywhere."""
+    if folder.is_symlink():
+        raise NotADirectoryError(
+            errno.ENOTDIR, f"a symbolic link at {folder}, where a folder of ours should be"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def open_regular(file: Path, flags: int, *, through_links: bool = False) -> int:
+    """Open a file, and return its descriptor: no pipe, no device and, unless that is wanted, no link."""
+    flags |= os.O_NONBLOCK | os.O_CLOEXEC | (0 if through_links else os.O_NOFOLLOW)
+    try:
+        handle = os.open(file, flags, 0o666)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise OSError(errno.ELOOP, f"a symbolic link at {file}, where a regular file should be") from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, f"a pipe, a device or a folder at {file}, where a regular file should be")
+    return handle
 
 
 @contextlib.contextmanager
@@ -62,9 +123,8 @@ def require_writable(file: Path) -> None:
         if file.is_dir():
             raise IsADirectoryError(errno.EISDIR, "a directory")
         file.parent.mkdir(parents=True, exist_ok=True)
-        probe = file.with_name(f".{file.name}.probe")
-        probe.touch()
-        probe.unlink()
+        with tempfile.NamedTemporaryFile(prefix=".", suffix=".part", dir=file.parent):
+            pass
 
 
 def cache_folder() -> Path:
@@ -83,6 +143,80 @@ def write_json(file: Path, content: dict[str, Any]) -> None:
         aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
+def open_to_read(file: Path) -> BinaryIO:
+    """Open a file that may be anybody's: a pipe or a device would let us wait for ever."""
+    return os.fdopen(open_regular(file, os.O_RDONLY, through_links=True), "rb")
+
+
+def read_json(file: Path) -> Any:
+    """Return the values of a JSON file; raise ValueError for one that is none."""
+    with open_to_read(file) as stream:
+        return parse_json(stream.read())
+
+
+def parse_json(text: bytes | str) -> Any:
+    """Return the values of strict JSON, without NaN and Infinity; raise ValueError for anything else."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"invalid JSON: {error}") from error
+
+
+def as_record(kind: type[Record], values: Any) -> Record:
+    """Return values of a file as a dataclass; raise ValueError where a type is not the declared one."""
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"a value of the wrong type, or a missing one ({error})") from error
+
+
+def read_table(file: Path) -> Any:
+    """Return what a Parquet file holds; refuse one that takes far more memory than its size allows.
+
+    A few kilobytes can stand for any number of equal rows. Hardly any of our rows are equal.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with open_to_read(file) as stream:
+        data = stream.read()  # pyarrow's threads and Python's files do not get on at the end of a process
+    parquet = pq.ParquetFile(pa.BufferReader(data))
+    groups = [parquet.metadata.row_group(number) for number in range(parquet.num_row_groups)]
+    rows, most = sum(group.num_rows for group in groups), _MEMORY_PER_BYTE * len(data) + _MEMORY
+    if rows > _ROWS_PER_BYTE * len(data):
+        raise ValueError(f"{rows} rows in a file of {len(data)} bytes")
+    columns = [group.column(each) for group in groups for each in range(group.num_columns)]
+    taken = sum(column.total_uncompressed_size for column in columns)
+    batches = []
+    if taken <= most:
+        taken = 0
+        for batch in parquet.iter_batches(batch_size=_ROWS_AT_ONCE):
+            taken += batch.nbytes
+            if taken > most:
+                break
+            batches.append(batch)
+    if taken > most:
+        raise ValueError(f"more than {most} bytes of content in a file of {len(data)} bytes")
+    return pa.Table.from_batches(batches, parquet.schema_arrow)
+
+
+def write_table(table: Any, file: Path) -> None:
+    """Write a Parquet file; equal tables give equal bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    written = pa.BufferOutputStream()
+    pq.write_table(table, written, compression="zstd")
+    file.write_bytes(written.getvalue())  # pyarrow itself takes no names that are not UTF-8
+
+
+def append_line(file: Path, line: str) -> None:
+    """Add a line to a file of ours."""
+    handle = open_regular(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    with os.fdopen(handle, "ab") as opened:
+        opened.write(line.encode() + b"\n")
+
+
 def sync(path: Path) -> None:
     """Bring a file or the names in a folder to the disk."""
     handle = os.open(path, os.O_RDONLY)
@@ -95,7 +229,7 @@ def sync(path: Path) -> None:
 def file_sha256(file: Path) -> str:
     """Return the checksum of a file."""
     digest = hashlib.sha256()
-    with file.open("rb") as stream:
+    with open_to_read(file) as stream:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()

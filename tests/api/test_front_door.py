@@ -300,6 +300,17 @@ def test_every_trajectory_replays(run):
     assert (kept["checked"], kept["mismatches"]) == (len(run.archive), [])
 
 
+def test_a_verdict_that_cannot_be_kept_is_given_all_the_same(run, caplog):
+    kept = run.path / "verification.json"
+    kept.unlink(missing_ok=True)
+    kept.mkdir()  # as good as a disk that is read-only
+    try:
+        assert run.verify(3).passed
+    finally:
+        kept.rmdir()
+    assert "the verdict is not kept for reports" in caplog.text
+
+
 def test_a_sample_has_the_best_in_it(run):
     sample = run.sample(5)
     assert len(sample) in (4, 5)

@@ -167,7 +167,51 @@ def test_a_segment_that_grows_from_a_later_one_is_refused(tmp_path):
     archive.update([archive[0]], [result(candidate(b"a"))], game_frame=1)
     write_archive(archive, tmp_path, no_columns)
     replace_column(tmp_path / "segments.parquet", "parent", pa.array([0, 1], pa.int32()))
-    with pytest.raises(CheckpointError, match="segment 1 has parent 1"):
+    with pytest.raises(CheckpointError, match="segment 1 begins at action 0 of segment 1"):
+        read(tmp_path, archive)
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "values"),
+    [
+        ("segments", "parent_offset", pa.array([0, 9], pa.uint16())),
+        ("segments", "parent", pa.array([0, None], pa.int32())),
+        ("segments", "actions", pa.array([b"", None], pa.large_binary())),
+        ("archive", "offset", pa.array([0, 9], pa.uint16())),
+        ("archive", "offset", pa.array([0, 70_000], pa.int32())),
+        ("archive", "segment", pa.array([0, 7], pa.int32())),
+        ("archive", "length", pa.array([0, 9], pa.int32())),
+        ("archive", "score", pa.array(["0", "1"])),
+        ("archive", "room", pa.array([0, 2**40], pa.int64())),
+        ("archive", "times_seen", pa.array([1, None], pa.int32())),
+        ("archive", "end", pa.array(["", "banana"])),
+    ],
+)
+def test_columns_that_do_not_fit_together_are_refused(tmp_path, file, column, values):
+    archive = rooted()
+    archive.update([archive[0]], [result(candidate(b"a"))], game_frame=1)
+    write_archive(archive, tmp_path, no_columns)
+    replace_column(tmp_path / f"{file}.parquet", column, values)
+    with pytest.raises(CheckpointError, match="got files that cannot be read"):
+        read(tmp_path, archive)
+
+
+def test_a_small_file_of_endless_equal_rows_is_refused_at_once(tmp_path):
+    archive = rooted()
+    write_archive(archive, tmp_path, no_columns)
+    table = pq.read_table(tmp_path / "archive.parquet")
+    pq.write_table(table.take(pa.array(np.zeros(500_000, np.int8))), tmp_path / "archive.parquet")
+    with pytest.raises(CheckpointError, match="500000 rows in a file of"):
+        read(tmp_path, archive)
+
+
+def test_a_small_file_of_one_large_value_again_and_again_is_refused(tmp_path):
+    archive = rooted()
+    write_archive(archive, tmp_path, no_columns)
+    table = pa.table({"cell": pa.array([b"x" * 2**20]).take(pa.array([0] * 400))})
+    pq.write_table(table, tmp_path / "archive.parquet", compression="zstd")
+    assert (tmp_path / "archive.parquet").stat().st_size < 2000
+    with pytest.raises(CheckpointError, match="bytes of content in a file of"):
         read(tmp_path, archive)
 
 

@@ -24,7 +24,10 @@ def explore(id, run, *more, workers=1):
     return ["explore", id, "--cells", cells, *limits, "--run-dir", run, "--workers", str(workers), *more]
 
 
-@pytest.mark.parametrize("id", SUITES)
+@pytest.mark.parametrize(
+    "id",
+    [pytest.param(id, marks=() if id == "MiniGrid-DoorKey-5x5-v0" else pytest.mark.slow) for id in SUITES],
+)
 def test_killed_in_the_middle_and_resumed_the_archive_is_the_same(id, tmp_path, start):
     module, _, engine = SUITES[id]
     pytest.importorskip(module)
@@ -69,6 +72,7 @@ def test_a_run_opens_without_naming_its_problem(solved, monkeypatch, capsys):
     assert config["engine_version"].startswith("minigrid ")
 
 
+@pytest.mark.slow
 def test_both_phases(solved, monkeypatch, capsys):
     pytest.importorskip("torch")
     monkeypatch.chdir(solved)

@@ -353,7 +353,7 @@ class TestPolicyFile:
         loaded, about = load_policy(policy)
         wrong = dataclasses.replace(about, shape=(1, 10, 10))
         save_policy(loaded, wrong, tmp_path / "wrong.safetensors")
-        with pytest.raises(PolicyError, match="size mismatch"):
+        with pytest.raises(PolicyError, match="weights of other shapes"):
             load_policy(tmp_path / "wrong.safetensors")
 
     def test_a_policy_of_another_version_is_refused(self, policy):

@@ -3,9 +3,11 @@
 import contextlib
 import os
 import signal
+import threading
 import time
 from functools import partial
 
+import psutil
 import pytest
 
 from goexplore.archive import write_archive
@@ -149,8 +151,43 @@ def test_a_killed_worker_is_replaced_and_nothing_changes(tmp_path):
     assert saved(search, tmp_path / "run") == reference(tmp_path / "reference")
 
 
+def test_whoever_kills_workers_again_and_again_changes_nothing(tmp_path, monkeypatch):
+    """Also those that look for the action to blame, and those that have not even begun."""
+    monkeypatch.setattr(_processes, "_LONGEST_PAUSE", 0.1)
+    executor = ProcessExecutor(make_kernel, workers=2)
+    search, over, kills = make_search(executor), threading.Event(), []
+
+    def kill_them_all():
+        mine = psutil.Process().cmdline()  # so is that of a forked worker
+        while not over.wait(0.02) and len(kills) < 20:
+            for child in psutil.Process().children():
+                with contextlib.suppress(psutil.Error):
+                    if child.cmdline() == mine:
+                        child.kill()
+                        kills.append(child.pid)
+
+    killer = threading.Thread(target=kill_them_all)
+    killer.start()
+    try:
+        search.run(lambda status: status.batches >= BATCHES)
+    finally:
+        over.set()
+        killer.join()
+        executor.close()
+    assert len(kills) >= 10
+    assert search.status.given_up == 0
+    assert saved(search, tmp_path / "run") == reference(tmp_path / "reference")
+
+
+def test_an_exploration_that_takes_all_memory_is_blamed_in_the_end(monkeypatch):
+    """The system kills it as anybody else would."""
+    monkeypatch.setattr(_processes, "_MAX_KILLS", 2)
+    monkeypatch.setattr(f"{__name__}.die", lambda: os.kill(os.getpid(), signal.SIGKILL))
+    assert explored(Deadly).archive.events["worker-crash"]
+
+
 def die():
-    os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(139)  # as after a segmentation fault
 
 
 class Deadly(Field):

@@ -127,7 +127,7 @@ def test_an_empty_archive_begins_at_the_initial_state():
     ("settings", "message"),
     [
         ({"batch_size": 0}, "`batch_size` to be 1 or more, got 0"),
-        ({"seed": -1}, "`seed` to be 0 or more, got -1"),
+        ({"seed": -1}, "`seed` to be a whole number of 0 or more, got -1"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(settings, message):

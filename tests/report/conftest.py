@@ -1,6 +1,7 @@
 """Real runs to look at, made once, and a real browser to look with."""
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,14 @@ def freeway(tmp_path_factory) -> Path:
     return explore("ALE/Freeway-v5", tmp_path_factory.mktemp("runs"), game_frames=20_000)
 
 
+def wait_for(tab, condition, seconds=30):
+    """Wait until JavaScript says so. Playwright's own way is forbidden by the page's security policy."""
+    deadline = time.monotonic() + seconds
+    while not tab.evaluate(condition):
+        assert time.monotonic() < deadline, condition
+        time.sleep(0.05)
+
+
 @pytest.fixture(scope="module")
 def browser():
     if CHROMIUM is None:
@@ -73,7 +82,7 @@ def opened(browser):
             ),
         )
         tab.goto(f"file://{file}")
-        tab.wait_for_function("[...document.querySelectorAll('video')].every(video => video.readyState >= 1)")
+        wait_for(tab, "[...document.querySelectorAll('video')].every(video => video.readyState >= 1)")
         return tab
 
     yield open_page

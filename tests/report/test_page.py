@@ -9,14 +9,15 @@ import pytest
 
 from goexplore.errors import GoExploreError
 from goexplore.report import write_report
-from goexplore.runs import SavedRun, SearchDirectory
-from tests.report.conftest import ENGINE, explore
+from goexplore.report._page import write_page
+from goexplore.runs import SavedRun, SearchDirectory, Verification
+from tests.report.conftest import ENGINE, explore, wait_for
 
 
 @pytest.fixture(scope="module")
 def page(montezuma, tmp_path_factory):
     SearchDirectory.open(montezuma).write_verification(
-        {"checkpoint": "000001", "checked": 5, "entries": 9, "game_frames": 1234, "mismatches": []}
+        Verification(checkpoint="000001", checked=5, entries=9, game_frames=1234, mismatches=[])
     )
     file = tmp_path_factory.mktemp("page") / "report.html"
     write_report([montezuma], file)
@@ -41,7 +42,7 @@ def test_plots_map_and_videos_are_there(opened, page):
 def test_a_video_plays(opened, page):
     tab = opened(page)
     tab.evaluate("document.querySelector('video').play()")
-    tab.wait_for_function("document.querySelector('video').currentTime > 0.2")
+    wait_for(tab, "document.querySelector('video').currentTime > 0.2")
 
 
 def test_cells_are_coloured_by_what_is_chosen_with_the_keyboard(opened, page):
@@ -198,6 +199,53 @@ def test_a_page_about_a_hundred_thousand_cells_takes_seconds_and_a_few_megabytes
     assert cells > 50_000
     assert size < 15e6
     assert seconds < 60
+
+
+MARKUP = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
+
+
+def with_markup(values):
+    """Put markup into every string of JSON values but those that we compare."""
+    if isinstance(values, dict):
+        return {name: with_markup(value) for name, value in values.items()}
+    if isinstance(values, list):
+        return [with_markup(value) for value in values]
+    return values + MARKUP if isinstance(values, str) else values
+
+
+def test_no_text_of_any_file_becomes_part_of_the_page(opened, montezuma, tmp_path):
+    run = tmp_path / f"run {MARKUP.replace('/', '')}"
+    shutil.copytree(montezuma, run)
+    found = {"checkpoint": "1", "checked": 5, "entries": 9, "game_frames": 12, "mismatches": []}
+    found["mismatches"] = [{"number": 1, "reason": "other score"}]
+    (run / "verification.json").write_text(json.dumps(with_markup(found)))
+    config = json.loads((run / "config.json").read_text())
+    config["command"], config["versions"] = with_markup(config["command"]), with_markup(config["versions"])
+    (run / "config.json").write_text(json.dumps(config))
+    write_report([run], tmp_path / "report.html", videos=1)
+    text = (tmp_path / "report.html").read_text()
+    assert text.count("onerror=&quot;") >= 4, "it is all there, as text"
+    tab = opened(tmp_path / "report.html")
+    assert tab.locator("img[src=x], script").count() == 0
+    assert "taken" not in tab.title().replace(MARKUP, "").replace(MARKUP.replace("/", ""), "")
+
+
+def test_even_markup_that_got_in_could_do_nothing(browser, tmp_path):
+    """What the page may load is written in its head."""
+    write_page("Page", [("one", "One", MARKUP)], tmp_path / "page.html")
+    tab = browser.new_page()
+    tab.goto(f"file://{tmp_path / 'page.html'}")
+    assert tab.locator("script").count() == 1
+    assert tab.title() == "Page"
+
+
+@pytest.mark.parametrize("field", ["checkpoint", "checked", "mismatches"])
+def test_a_verification_of_wrong_types_counts_as_none(montezuma, tmp_path, field):
+    run = tmp_path / "run"
+    shutil.copytree(montezuma, run)
+    found = {"checkpoint": "1", "checked": 5, "entries": 9, "game_frames": 12, "mismatches": []}
+    (run / "verification.json").write_text(json.dumps(found | {field: {"a": MARKUP}}))
+    assert SearchDirectory.open(run).verification() is None
 
 
 def test_a_run_without_a_checkpoint_is_told(tmp_path):

@@ -1,15 +1,19 @@
 """The run directory: what is written is whole, what is damaged is found, what is there is not overwritten."""
 
+import dataclasses
 import json
+import multiprocessing
 import subprocess
 import sys
+import time
 
 import pytest
 
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
 from goexplore.exploration import Search, SerialExecutor
 from goexplore.problems import find_problem
-from goexplore.runs import SearchDirectory, SearchMetrics, is_started, is_training
+from goexplore.replay import Mismatch
+from goexplore.runs import SearchDirectory, SearchMetrics, Verification, is_started, is_training
 from tests.fields import make_cell_env, make_kernel, make_selection
 
 PROBLEM = find_problem("montezuma")
@@ -29,7 +33,9 @@ def search():
 
 @pytest.fixture
 def run(tmp_path):
-    return SearchDirectory.create(tmp_path / "run", PROBLEM)
+    with SearchDirectory.create(tmp_path / "run", PROBLEM) as run:
+        pass
+    return run
 
 
 def save(run, search):
@@ -98,8 +104,11 @@ def test_a_damaged_checkpoint_that_is_set_aside_does_not_push_out_a_whole_one(ru
 
 def test_a_run_that_ended_before_it_had_begun_can_be_begun_again(tmp_path):
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)
-    (tmp_path / "run" / ".config.part.json").write_text("{")
-    SearchDirectory.create(tmp_path / "run", PROBLEM)
+    (tmp_path / "run" / ".config.0123.part.json").write_text("{")
+    (tmp_path / "run" / "lock").touch()
+    with SearchDirectory.create(tmp_path / "run", PROBLEM):
+        names = {each.name for each in (tmp_path / "run").iterdir()}
+        assert names - {".config.0123.part.json"} == {"checkpoints", "config.json", "lock"}
 
 
 def test_no_whole_checkpoint_is_an_error(run, search):
@@ -117,13 +126,44 @@ def test_an_unfinished_checkpoint_is_ignored_and_cleaned_up(run, search):
 
 def test_a_directory_that_exists_is_not_overwritten(run):
     with pytest.raises(RunDirectoryError, match="continue it with `resume`, or choose another `run_dir`"):
-        SearchDirectory.create(run.path, PROBLEM)
+        SearchDirectory.create(run.path, PROBLEM).__enter__()
+
+
+def test_nothing_is_left_in_a_folder_that_is_not_ours(tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "to Ada.txt").write_text("Dear Ada")
+    with pytest.raises(RunDirectoryError, match="new or empty"):
+        SearchDirectory.create(tmp_path / "letters", PROBLEM).__enter__()
+    assert [each.name for each in (tmp_path / "letters").iterdir()] == ["to Ada.txt"]
+
+
+def _begin(path, seed, barrier, winners):
+    barrier.wait()
+    try:
+        with SearchDirectory.create(path, PROBLEM, seed):
+            winners.put(seed)
+            time.sleep(0.05)
+    except RunDirectoryError:
+        pass
+
+
+def test_of_two_that_start_at_the_same_moment_one_wins_and_the_settings_are_its_own(tmp_path):
+    context = multiprocessing.get_context("fork")
+    for attempt in range(10):
+        path, barrier, winners = tmp_path / str(attempt), context.Barrier(2), context.SimpleQueue()
+        both = [context.Process(target=_begin, args=(path, seed, barrier, winners)) for seed in (1, 2)]
+        for each in both:
+            each.start()
+        for each in both:
+            each.join()
+        assert SearchDirectory.open(path).seed() == winners.get()
+        assert winners.empty()
 
 
 def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunDirectoryError, match="Not a directory"):
-        SearchDirectory.create(tmp_path / "file" / "run", PROBLEM)
+        SearchDirectory.create(tmp_path / "file" / "run", PROBLEM).__enter__()
 
 
 def test_a_run_is_worked_on_by_one_process_at_a_time(run):
@@ -180,7 +220,7 @@ def test_a_run_of_another_kind_is_refused(run):
 @pytest.mark.parametrize("content", ["", "{", "[1]"])
 def test_a_damaged_config_is_one_clear_line(run, content):
     (run.path / "config.json").write_text(content)
-    with pytest.raises(RunDirectoryError, match=r"expected .*JSON.*config\.json.*: put"):
+    with pytest.raises(RunDirectoryError, match=r"expected a run's settings in .*config\.json.*: put"):
         SearchDirectory.open(run.path)
 
 
@@ -193,7 +233,8 @@ def test_a_directory_without_a_run_is_refused(tmp_path):
 
 def test_a_verification_is_kept_beside_the_run(run):
     assert run.verification() is None
-    found = {"checkpoint": "000001", "checked": 5, "entries": 9, "game_frames": 1234, "mismatches": []}
+    mismatch = Mismatch(number=3, reason="expected score 1, got 0")
+    found = Verification(checkpoint="000001", checked=5, entries=9, game_frames=1234, mismatches=[mismatch])
     run.write_verification(found)
     assert run.verification() == found
     (run.path / "verification.json").write_text("{")
@@ -205,8 +246,25 @@ def test_metrics_after_the_checkpoint_are_dropped_and_a_cut_line_is_forgiven(run
         run.append_metrics({"game_frames": frames, "cells": 2})
     with run.metrics_file.open("a") as file:
         file.write('{"game_frames": 4')
-    run.rewind_metrics(200)
+    assert run.rewind_metrics(200) == ["1 damaged line of metrics.jsonl set aside in metrics.damaged.jsonl"]
+    assert (run.path / "metrics.damaged.jsonl").read_text() == '{"game_frames": 4\n'
     assert run.metrics() == [SearchMetrics(game_frames=frames, cells=2) for frames in (100, 200)]
+
+
+def test_one_bit_flipped_anywhere_in_the_metrics_stops_nothing_and_is_told_where_it_matters(run):
+    lines = [SearchMetrics(game_frames=frames, events={"death": 2}) for frames in (100, 200)]
+    text = "".join(json.dumps(dataclasses.asdict(line)) + "\n" for line in lines).encode()
+    told = 0
+    for bit in range(0, 8 * len(text), 3):
+        flipped = bytearray(text)
+        flipped[bit // 8] ^= 1 << bit % 8
+        run.metrics_file.write_bytes(flipped)
+        found = run.metrics()
+        warnings = run.rewind_metrics(10**9)
+        told += bool(warnings)
+        assert len(found) == 2 or warnings
+        assert run.metrics() == [line for line in found if line.game_frames <= 10**9]
+    assert told > len(text) / 3, "most of them are found"
 
 
 @pytest.mark.parametrize("content", ["null\n", "[1]\n{\n", "7\n"])

@@ -1,16 +1,20 @@
 """A search with a run directory, in this process: limits, progress, interrupts, damage."""
 
+import json
 import logging
 import os
 import signal
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from goexplore.errors import ConfigError
+from goexplore.errors import CheckpointError, ConfigError
 from goexplore.exploration import ExplorationConfig, Status
+from goexplore.files import file_sha256
 from goexplore.problems import Problem, find_problem
-from goexplore.runs import Limits, LoggingReporter, SearchDirectory, run_search
+from goexplore.runs import Limits, LoggingReporter, SearchDirectory, on_interrupt, run_search
 from tests.fields import Corridor, itself
 
 MONTEZUMA = find_problem("montezuma")
@@ -136,6 +140,17 @@ def test_a_second_interrupt_stops_at_once(tmp_path):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_terminal_that_closes_says_so_twice_and_is_heard_once():
+    """The shell tells its jobs, and the kernel tells them again when the shell ends."""
+    asked = []
+    with on_interrupt(lambda: asked.append(1)):
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGHUP)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert asked == [1]
+
+
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         search(tmp_path / "run", reporter=Impatient(2))
@@ -154,6 +169,20 @@ def test_damage_to_the_newest_checkpoint_is_told_and_survived(tmp_path):
     assert engine.startswith("engine: ")
     assert "checkpoint 000002 is not used" in warning
     assert [entry.score_length for entry in outcome.search.archive] == reference
+
+
+def test_scores_that_somebody_altered_are_found_by_replaying_the_best(tmp_path):
+    search(tmp_path / "run", game_frames=2000)
+    folder = tmp_path / "run" / "checkpoints" / "000001"
+    table = pq.read_table(folder / "archive.parquet")
+    scores = [*table["score"].to_pylist()[:-1], 1e6]
+    altered = table.set_column(table.column_names.index("score"), "score", pa.array(scores))
+    pq.write_table(altered, folder / "archive.parquet")
+    meta = json.loads((folder / "meta.json").read_text())
+    meta["sha256"]["archive.parquet"] = file_sha256(folder / "archive.parquet")
+    (folder / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(CheckpointError, match=r"expected score 1e\+06, got 0"):
+        search(tmp_path / "run", game_frames=4000, resume=True)
 
 
 def test_what_is_wrong_with_the_settings_is_found_before_anything_is_written(tmp_path):

@@ -28,7 +28,7 @@ from goexplore.evaluation import (
     digest,
 )
 from goexplore.evaluation import evaluate as play_protocol
-from goexplore.files import file_sha256, is_file, is_folder, output_errors, require_writable
+from goexplore.files import file_sha256, is_file, is_folder, output_errors, require_writable, written_whole
 from goexplore.problems import Problem, find_problem, given_problem
 from goexplore.report import check_video, play_episode, write_video
 from goexplore.runs import Reporter, is_training
@@ -188,9 +188,8 @@ def make_player(
     about = str(policy)
     if folder is not None and policy.parent.parent.name == "checkpoints":
         kept = folder / f"{file_sha256(policy)[:10]}{_SUFFIX}"
-        with output_errors(kept):
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(policy, kept)
+        with output_errors(kept), written_whole(kept) as aside:
+            shutil.copyfile(policy, aside)
         about, policy = f"{policy}, kept as {kept}", kept
     return partial(PolicyPlayer, policy, temperature=temperature, problem=problem), about
 
@@ -240,7 +239,7 @@ def play(
     progress: Callable[[int], None] = lambda episodes: None,
 ) -> Evaluation:
     """Let a player play the protocol; episodes go to a file of the folder that is named by the settings."""
-    require_at_least("workers", workers, 1)
+    require_at_least("workers", workers, 1, 4096)
     file = None if folder is None else folder / f"{evaluation_name(make, config)}.parquet"
     return play_protocol(make, config, engine=engine, workers=workers, file=file, progress=progress)
 
@@ -280,6 +279,6 @@ def choose_policy(
     drawn = candidates(policies, count, config.seed)
     apart = replace(config, seed=config.seed + _TEST_SEEDS)
     choice = choose(drawn, lambda file: test(file, apart, True), lambda file: test(file, config, False))
-    with output_errors(training.chosen_policy):
-        shutil.copyfile(choice.file, training.chosen_policy)
+    with output_errors(training.chosen_policy), written_whole(training.chosen_policy) as aside:
+        shutil.copyfile(choice.file, aside)
     return choice

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,14 @@ from goexplore.api._temporary import TemporaryFolder
 from goexplore.archive import ARCHIVE_FILE, Actions, Entry
 from goexplore.cells import End
 from goexplore.demos import SUFFIX, Demonstration, Rules, Truncation, extract, write_demonstration
-from goexplore.errors import ConfigError, DemonstrationError, require_at_least
+from goexplore.errors import ConfigError, DemonstrationError, RunDirectoryError, require_at_least
 from goexplore.exploration import StartMethod
 from goexplore.files import output_errors, require_writable
 from goexplore.problems import Problem
 from goexplore.random import SplitMix64
 from goexplore.replay import Verdict, verify_archive
 from goexplore.report import check_video, play_moments, write_report, write_video
-from goexplore.runs import Limits, Progress, Reporter, SavedRun, SearchMetrics, run_search
+from goexplore.runs import Limits, Progress, Reporter, SavedRun, SearchMetrics, Verification, run_search
 
 if TYPE_CHECKING:
     import pandas
@@ -103,15 +104,18 @@ class Run(SavedRun):
             workers=usable_cores() if workers is None else workers,
             progress=progress,
         )
-        self.directory.write_verification(
-            {
-                "checkpoint": self.checkpoint.name,
-                "checked": verdict.checked,
-                "entries": len(self.archive),
-                "game_frames": verdict.game_frames,
-                "mismatches": [asdict(mismatch) for mismatch in verdict.mismatches],
-            }
-        )
+        try:
+            self.directory.write_verification(
+                Verification(
+                    checkpoint=self.checkpoint.name,
+                    checked=verdict.checked,
+                    entries=len(self.archive),
+                    game_frames=verdict.game_frames,
+                    mismatches=list(verdict.mismatches),
+                )
+            )
+        except RunDirectoryError as error:  # it may be somebody else's, to be read only
+            logging.getLogger("goexplore").warning("the verdict is not kept for reports: %s", error)
         return verdict
 
     def demos(

@@ -92,6 +92,8 @@ class ExplorationResult(NamedTuple):
     """A frame for revisions of dynamic cells, where the training frame that was drawn for it was played."""
     stopped: str | None = None
     """What stopped the engine, where the exploration ended because it could not go on."""
+    given_up: bool = False
+    """Whether it crashed or hung in every worker that ran it, with no action to blame."""
 
 
 class AddStatus(Enum):

@@ -15,6 +15,7 @@ from goexplore.archive._segments import ROOT, Branch
 from goexplore.cells import CellKey, End
 from goexplore.envs import Location
 from goexplore.errors import CheckpointError
+from goexplore.files import read_table, write_table
 
 ARCHIVE_FILE = "archive.parquet"
 SEGMENTS_FILE = "segments.parquet"
@@ -32,7 +33,6 @@ _COUNTERS = ("times_seen", "times_chosen", "times_chosen_since_new")
 def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> list[Path]:
     """Write an archive into a folder; equal archives give equal bytes. Return the files."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     living = archive.segments.living()
     number = {old: new for new, old in enumerate(living)}
@@ -66,7 +66,7 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
     }
     files = [folder / ARCHIVE_FILE, folder / SEGMENTS_FILE]
     for file, table in zip(files, (columns, segments), strict=True):
-        pq.write_table(pa.table(table), file, compression="zstd")
+        write_table(pa.table(table), file)
     return files
 
 
@@ -75,15 +75,15 @@ def read_archive(
 ) -> Archive:
     """Read an archive that `write_archive` wrote."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        entries = pq.read_table(folder / ARCHIVE_FILE)
-        segments = pq.read_table(folder / SEGMENTS_FILE)
+        if type(action_bytes) is not int or action_bytes not in (1, 2):
+            raise ValueError(f"{action_bytes} bytes for each action")
+        entries, segments = read_table(folder / ARCHIVE_FILE), read_table(folder / SEGMENTS_FILE)
         archive = Archive(reset_seen=reset_seen, action_bytes=action_bytes)
-        _read_segments(archive, segments)
-        _read_entries(archive, entries)
-    except (pa.ArrowException, OSError, KeyError, IndexError, ValueError) as error:
+        begins = _read_segments(archive, segments)
+        _read_entries(archive, entries, begins)
+    except (pa.ArrowException, OSError, LookupError, ValueError, TypeError, OverflowError) as error:
         raise CheckpointError(
             f"expected an archive in {folder}, got files that cannot be read ({error}): "
             "use an earlier checkpoint"
@@ -95,43 +95,47 @@ def read_archive(
 def write_frames(frames: Sequence[bytes], folder: Path) -> Path:
     """Write the packed frames that revisions of dynamic cells go by, the oldest first; return the file."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     file = folder / FRAMES_FILE
-    pq.write_table(pa.table({"frame": pa.array(frames, pa.large_binary())}), file, compression="zstd")
+    write_table(pa.table({"frame": pa.array(frames, pa.large_binary())}), file)
     return file
 
 
 def read_frames(folder: Path) -> tuple[bytes, ...]:
     """Read the frames that `write_frames` wrote."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        return tuple(pq.read_table(folder / FRAMES_FILE)["frame"].to_pylist())
-    except (pa.ArrowException, OSError, KeyError) as error:
+        return tuple(read_table(folder / FRAMES_FILE)["frame"].to_pylist())
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise CheckpointError(
             f"expected frames in {folder}, got a file that cannot be read ({error}): use an earlier "
             "checkpoint"
         ) from error
 
 
-def _read_segments(archive: Archive, table: Any) -> None:
+def _read_segments(archive: Archive, table: Any) -> list[int]:
+    """Return after how many actions from the initial state each segment begins."""
+    size = archive.segments.action_bytes
     rows = zip(
         table["parent"].to_pylist(),
         table["parent_offset"].to_pylist(),
         table["actions"].to_pylist(),
         strict=True,
     )
+    begins, lengths = [0], [0]
     for number, (parent, offset, actions) in enumerate(rows):
         if number == ROOT:
             continue
-        if not 0 <= parent < number:
-            raise ValueError(f"segment {number} has parent {parent}")
+        if not 0 <= parent < number or not 0 <= offset <= lengths[parent] or len(actions) % size:
+            raise ValueError(f"segment {number} begins at action {offset} of segment {parent}")
         archive.segments.add(Branch(parent, offset), actions)
+        begins.append(begins[parent] + offset)
+        lengths.append(len(actions) // size)
+    return begins
 
 
-def _read_entries(archive: Archive, table: Any) -> None:
+def _read_entries(archive: Archive, table: Any, begins: Sequence[int]) -> None:
     names = ("cell", "snapshot", "score", "length", "segment", "offset", "level", "room", "end")
     found_at = table["found_at_game_frame"].to_pylist()
     there = table.column_names
@@ -140,6 +144,9 @@ def _read_entries(archive: Archive, table: Any) -> None:
     rows = zip(*(table[name].to_pylist() for name in names), strict=True)
     for row, objective, found, event in zip(rows, objectives, found_at, events, strict=True):
         cell, snapshot, score, length, segment, offset, level, room, end = row
+        actions = len(archive.segments.packed_actions(segment)) // archive.segments.action_bytes
+        if segment < 0 or not 0 <= offset <= actions or begins[segment] + offset != length:
+            raise ValueError(f"a trajectory of {length} actions ends at action {offset} of segment {segment}")
         archive.insert(
             cell,
             snapshot,
@@ -151,4 +158,6 @@ def _read_entries(archive: Archive, table: Any) -> None:
             event=event,
         )
     for name in _COUNTERS:
-        archive.set_counter(name, table[name].to_numpy().astype(np.int32))
+        if table[name].null_count:
+            raise ValueError(f"entries without {name}")
+        archive.set_counter(name, table[name].cast("int32").to_numpy())

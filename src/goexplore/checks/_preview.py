@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from goexplore.cells import CellKey, CellRepresentation, validate_step
 from goexplore.checks._cells import CellCounts, Verdict, judge_cells
 from goexplore.envs import Environment, digest
-from goexplore.errors import require_at_least, require_positive
+from goexplore.errors import require_at_least, require_positive, require_seed
 from goexplore.problems import CellsSpec, Problem
 from goexplore.random import SplitMix64, stream_state
 
@@ -138,7 +138,7 @@ def play_preview(
     require_positive("seconds", seconds)
     if training_frames is not None:
         require_at_least("training_frames", training_frames, 1)
-    require_at_least("seed", seed, 0)
+    require_seed(seed)
     env = problem.env()
     played = [Choice(name, spec) for name, spec in choices.items()]
     representations = [choice.spec(env) for choice in played]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
+from errno import ENOSPC
 from importlib import import_module
+
+_LONGEST_MESSAGE = 2000
+"""Whatever a user or a file calls a thing, an error that names it can be read."""
 
 _VERBS = {
     "explore": "search a problem for new cells and better trajectories (Phase 1)",
     "check-env": "test whether an environment keeps its contract",
     "cells-preview": "play at random and show what a choice of cells makes of it",
     "compare": "search beside simpler searches, with equal game frames",
+    "watch": "show how runs in other terminals are doing",
     "info": "summarise a run",
     "cells": "list a run's cells",
     "verify": "replay trajectories or demonstrations from the initial state and compare",
@@ -38,6 +44,9 @@ Your own environment: goexplore explore my_game:Lock, where my_game.py has the c
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; errors that a user can fix are one line."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_HELP, end="")
         return 0 if arguments else 2
@@ -67,8 +76,15 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        return _fail(f"expected free disk space, got {error}: free some space and try again")
 
 
 def _fail(message: str) -> int:
+    if len(message) > _LONGEST_MESSAGE:
+        half = _LONGEST_MESSAGE // 2
+        message = f"{message[:half]} ... {message[-half:]}"
     print(f"goexplore: {message}", file=sys.stderr)
     return 2

@@ -13,6 +13,7 @@ import tyro
 
 from goexplore.api import explore, usable_cores
 from goexplore.cli._arguments import parse, parse_count
+from goexplore.cli._milestones import announcing, search_heights
 from goexplore.cli._progress import event_lines, make_reporter, show_search, thousands
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, ProblemError
@@ -59,6 +60,9 @@ class _Options:
     """Continue the run in --run-dir from its last checkpoint."""
     checkpoint_minutes: float = 5.0
     """Minutes between checkpoints: what a crash can cost at most."""
+    on_milestone: Annotated[str | None, tyro.conf.arg(metavar="COMMAND")] = None
+    """Shell command to run at a new level, a new best score, a failure and the end. It gets the environment
+    variables GOEXPLORE_MILESTONE (what happened), GOEXPLORE_VALUE and GOEXPLORE_RUN."""
 
 
 def settings_of(problem: Problem) -> dict[str, Any]:
@@ -148,7 +152,10 @@ def run_explore(arguments: list[str]) -> int:
     objective = None if chosen.objective is None else import_path(chosen.objective)
     events = None if chosen.events is None else import_path(chosen.events)
     run_dir = chosen.run_dir or Path("runs") / f"{file_name(target)}-seed{chosen.seed}"
-    with make_reporter(f"{target}, seed {chosen.seed} → {run_dir}", show_search) as reporter:
+    with (
+        make_reporter(f"{target}, seed {chosen.seed} → {run_dir}", show_search) as shown,
+        announcing(shown, chosen.on_milestone, run_dir, search_heights) as reporter,
+    ):
         run = explore(
             with_options(problem, chosen),
             objective=objective,
@@ -175,13 +182,15 @@ def run_explore(arguments: list[str]) -> int:
         f"{thousands(status.cells)} cells{ends}{rooms}, best score {thousands(status.best_score)} "
         f"(search score, deterministic game)"
     )
-    named = f" --problem {target}" if ":" in target else ""
+    named = ["--problem", target] if ":" in target else []
     for name in ("objective", "events"):
         if getattr(chosen, name) is not None:
-            named += f" --{name} {getattr(chosen, name)}"
+            named += [f"--{name}", getattr(chosen, name)]
+    look = shlex.join(["goexplore", "info", str(run_dir)])
+    check = shlex.join(["goexplore", "verify", str(run_dir), *named])
     for line in event_lines(status.events):
         print(line)
-    print(f"run: {run_dir} (look: goexplore info {run_dir}; check: goexplore verify {run_dir}{named})")
+    print(f"run: {run_dir} (look: {look}; check: {check})")
     if run.interrupted:
         again = arguments if "--resume" in arguments else [*arguments, "--resume"]
         print(f"continue with: goexplore explore {shlex.join(again)}", file=sys.stderr)

@@ -10,7 +10,7 @@ import tyro
 
 from goexplore.cli._arguments import parse
 from goexplore.cli._progress import duration, thousands
-from goexplore.runs import Directory, SearchDirectory, TrainingMetrics, from_lines, is_training
+from goexplore.runs import Directory, SearchDirectory, TrainingMetrics, is_training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,10 @@ def run_info(arguments: list[str]) -> int:
             f"event        {event}: {thousands(len(entries))} {'way' if len(entries) == 1 else 'ways'}, the "
             f"shortest after {thousands(archive[shortest].length)} training frames, entry {shortest}"
         )
+    if status.given_up:
+        print(
+            f"given up     {thousands(status.given_up)} explorations that crashed every worker that ran them"
+        )
     best = archive[archive.best]
     print(
         f"best         score {thousands(best.score)} (search score, deterministic game) after "
@@ -83,7 +87,7 @@ def _print_origin(written: dict[str, Any]) -> None:
 def _training_info(run: Path) -> int:
     """Summarise a training; PyTorch is not needed for that."""
     directory = Directory(run)
-    written, metrics = directory.info(), from_lines(TrainingMetrics, directory.metrics_lines())
+    written, metrics = directory.info(), directory.read_metrics(TrainingMetrics)
     settings = written["training"]
     print(f"run          {run}")
     print(f"training     seed {settings['seed']}, {settings['network']['kind']} policy")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TextIO, TypeAlias, TypeVar
 
 from rich.console import Console
 from rich.live import Live
@@ -28,9 +29,26 @@ def thousands(number: float) -> str:
     return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
 
 
+def say(line: str, stream: TextIO) -> None:
+    """Print a line. If nobody can read it, the work goes on: hours of it must not end with a terminal."""
+    with going_on_in_silence(stream):
+        print(line, file=stream, flush=True)
+
+
+@contextlib.contextmanager
+def going_on_in_silence(stream: TextIO) -> Iterator[None]:
+    """Send what is printed from now on nowhere if a stream is closed or its disk is full."""
+    try:
+        yield
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
 def log(line: str) -> None:
     """Say something about the work, beside what the command prints."""
-    print(line, file=sys.stderr, flush=True)
+    say(line, sys.stderr)
 
 
 def duration(seconds: float) -> str:
@@ -83,11 +101,11 @@ class PlainReporter(Generic[Shown]):
         """Print a line if the last one is some seconds old."""
         if monotonic() - self._last >= _PLAIN_SECONDS:
             self._last = monotonic()
-            print(" | ".join(f"{name} {value}" for name, value in self._show(progress).items()), flush=True)
+            say(" | ".join(f"{name} {value}" for name, value in self._show(progress).items()), sys.stdout)
 
     def log(self, line: str) -> None:
         """Print a line."""
-        print(with_flags(line), file=sys.stderr, flush=True)
+        log(with_flags(line))
 
 
 class LiveReporter(Generic[Shown]):
@@ -102,11 +120,13 @@ class LiveReporter(Generic[Shown]):
         for name, value in self._show(progress).items():
             table.add_row(f"[dim]{name}[/dim]", f"[bold]{value}[/bold]")
         panel = Panel(table, title=self._title, subtitle="Ctrl-C: save and stop", expand=False)
-        self._live.update(panel, refresh=True)
+        with going_on_in_silence(sys.stdout):
+            self._live.update(panel, refresh=True)
 
     def log(self, line: str) -> None:
         """Print a line above the panel."""
-        self._live.console.print(with_flags(line), markup=False)
+        with going_on_in_silence(sys.stdout):
+            self._live.console.print(with_flags(line), markup=False)
 
 
 @contextlib.contextmanager

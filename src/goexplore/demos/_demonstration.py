@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import json
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from goexplore.archive import Actions, action_bytes, pack_actions, unpack_action
 from goexplore.cells import End
 from goexplore.envs import Location
 from goexplore.errors import ConfigError, DemonstrationError
-from goexplore.files import json_sha256, versions, write_json
+from goexplore.files import json_sha256, read_json, versions, write_json
 from goexplore.problems import EnvironmentSpec, Problem, environment_from_file
 from goexplore.replay import total_score
 
@@ -126,7 +125,7 @@ def parse_demonstration(file: Path, problem: Problem | None = None) -> Demonstra
     The `problem` has to be given where it comes from an import path: a file never makes us import code.
     """
     try:
-        written = json.loads(file.read_text(encoding="utf-8"))
+        written = read_json(file)
     except OSError as error:
         raise DemonstrationError(
             f"expected a demonstration in {file}, got {error.strerror}: check the path"

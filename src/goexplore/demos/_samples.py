@@ -7,7 +7,7 @@ from pathlib import Path
 from goexplore.demos._demonstration import SUFFIX, Demonstration, parse_demonstration
 from goexplore.demos._verification import verify_demonstration
 from goexplore.errors import DemonstrationError
-from goexplore.files import is_file, is_folder
+from goexplore.files import is_file, is_folder, whole_files
 from goexplore.problems import Problem
 
 _FOLDER = Path(__file__).parent.parent / "samples"
@@ -33,7 +33,7 @@ def demonstration_files(name: str) -> list[Path]:
             f"expected a demonstration's file, a folder of them or a sample, got {name!r}: samples are "
             f"{', '.join(sample_names())}"
         )
-    files = sorted(Path(name).glob(f"*{SUFFIX}"))
+    files = whole_files(Path(name), f"*{SUFFIX}")
     if not files:
         raise DemonstrationError(
             f"expected *{SUFFIX} files in the folder {name}, got none: make them with `goexplore demos`"

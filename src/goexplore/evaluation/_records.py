@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow
-import pyarrow.parquet
 
 from goexplore.errors import EvaluationError
-from goexplore.evaluation._episodes import Death, Episode
-from goexplore.files import is_folder, written_whole
+from goexplore.evaluation._episodes import Episode
+from goexplore.files import as_record, is_folder, parse_json, read_table, write_table, written_whole
 
 _SETTINGS = b"goexplore"
 _VERSION = b"version"
@@ -49,7 +48,14 @@ def default_folder(source: str | Path) -> Path:
 
     For a training that is a folder of its run directory, else one of the current directory.
     """
-    return Path(source) / "evaluations" if is_folder(source) else Path("evaluations")
+    if not is_folder(source):
+        return Path("evaluations")
+    folder = Path(source) / "evaluations"
+    if folder.is_symlink():
+        raise EvaluationError(
+            f"expected a folder, got the symbolic link {folder}, which could lead anywhere: choose `out`"
+        )
+    return folder
 
 
 def write_episodes(file: Path, episodes: Sequence[Episode], settings: dict[str, Any]) -> None:
@@ -57,23 +63,19 @@ def write_episodes(file: Path, episodes: Sequence[Episode], settings: dict[str, 
     schema = _SCHEMA.with_metadata({_SETTINGS: json.dumps(settings).encode(), _VERSION: _FORMAT})
     table = pyarrow.Table.from_pylist([asdict(each) for each in episodes], schema=schema)
     with written_whole(file) as aside:
-        pyarrow.parquet.write_table(table, aside)
+        write_table(table, aside)
 
 
 def read_episodes(file: Path) -> tuple[list[Episode], dict[str, Any]]:
     """Return episodes and settings; raise EvaluationError for a file that is not whole."""
     try:
-        table = pyarrow.parquet.read_table(file)
+        table = read_table(file)
         metadata = table.schema.metadata or {}
         if metadata[_VERSION] != _FORMAT:
             raise ValueError(f"format version {metadata[_VERSION].decode()} instead of {_FORMAT.decode()}")
-        settings = json.loads(metadata[_SETTINGS])
-        return [_episode(row) for row in table.to_pylist()], settings
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        settings = parse_json(metadata[_SETTINGS])
+        return as_record(list[Episode], table.to_pylist()), as_record(dict[str, Any], settings)
+    except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
         raise EvaluationError(
             f"expected the episodes of an evaluation in {file}, got {error!r}: delete it and evaluate again"
         ) from error
-
-
-def _episode(row: dict[str, Any]) -> Episode:
-    return Episode(**{**row, "deaths": tuple(Death(**each) for each in row["deaths"])})

@@ -24,7 +24,7 @@ class ExplorationConfig:
     is never explored from, or dropped with its reward, as the paper does with deaths (section 2.1.4)."""
 
     def __post_init__(self) -> None:
-        require_whole("batch_size", self.batch_size, 1)
+        require_whole("batch_size", self.batch_size, 1, 10**7)
         require_whole("training_frames", self.training_frames, 1)
         require_between("training_frames", self.training_frames, 1, 65_535)
         require_between("repeat_probability", self.repeat_probability, 0, 1)

@@ -17,8 +17,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Literal, TypeAlias
+
+import psutil
 
 from goexplore.archive import Changes, ExplorationResult, ScoreIndex
 from goexplore.cells import CRASH, HANG, End
@@ -33,8 +35,23 @@ _MAX_CRASHES = 3
 """Crashes of one task before it is given up: some emulator states crash whatever restores them. The last of
 these is looked at action by action."""
 
+_MAX_KILLS = 20
+"""Workers that may be killed from outside while they run one task, before the task is blamed after all: a
+task that takes all memory is killed too."""
+
+_LONGEST_PAUSE = 2.0
+"""Seconds to wait, at most, after a worker was killed: whoever kills workers may be at it for a while."""
+
+_KILLS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT)
+"""Exit codes of processes that others have ended. Crashes have other ones."""
+
 _SECONDS_UNTIL_A_WORD = 60.0
 """How long a worker may be silent before the user is told."""
+
+_NO_TASK = -1
+
+_SECONDS_TO_DIE = 5.0
+"""Between the closing of a worker's pipe and its end."""
 
 StartMethod: TypeAlias = Literal["fork", "spawn"]
 
@@ -57,7 +74,8 @@ class ProcessExecutor:
     """Workers hold an environment and a copy of the score index each, get small tasks and send back results.
 
     A worker that dies, or does not answer in time, is replaced and its tasks run again: results depend on
-    nothing but the task and the index, so the archive is the same. An exploration that kills every worker
+    nothing but the task and the index, so the archive is the same. So it is if somebody kills workers, or the
+    system does where memory is short: nothing is blamed for that. An exploration that crashes every worker
     that runs it is run once more by a process that reports each action before it plays it. So the action is
     known that crashes or hangs: the exploration is then played up to there, and that action becomes an event.
     `crashed_tasks` counts the explorations of which no action could be blamed; they found nothing.
@@ -80,7 +98,7 @@ class ProcessExecutor:
         is that of the search's own environment, with which the workers' must agree. `warn` is called with
         what the user should know meanwhile.
         """
-        require_at_least("workers", workers, 1)
+        require_at_least("workers", workers, 1, 4096)
         require_positive("timeout_seconds", timeout_seconds)
         self.crashed_tasks = 0
         self.replaced_workers = 0
@@ -90,16 +108,15 @@ class ProcessExecutor:
         self._timeout = timeout_seconds
         self._score_index = ScoreIndex()
         self._interrupted = False
+        self._kills: dict[int, int] = {}
+        """How many workers were killed while they ran a task of this batch."""
         self._initial_digest = initial_digest
         method = start_method or ("fork" if sys.platform == "linux" else "spawn")
         self._context: Any = multiprocessing.get_context(method)
         self._workers: list[_Worker] = []
         try:
             # Now, while this process is small: a forked worker shares, and keeps, what is in memory.
-            for _ in range(workers):
-                self._workers.append(self._launch())
-            for worker in self._workers:
-                self._compare_initial_state(worker)
+            self._launch_all()
         except BaseException:
             self.close()
             raise
@@ -148,6 +165,7 @@ class ProcessExecutor:
 
     def _run(self, given: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
         tasks = list(given)
+        self._kills = {}
         results: dict[int, ExplorationResult] = {}
         crashes = [0] * len(tasks)
         waiting = deque(range(len(tasks)))
@@ -172,7 +190,7 @@ class ProcessExecutor:
                 on_result(answer)
             for worker in busy.values():
                 if self._is_stuck(worker):
-                    results |= self._replace(worker, tasks, waiting, crashes)
+                    results |= self._replace(worker, tasks, waiting, crashes, hangs=True)
         return [results[index] for index in range(len(tasks))]
 
     def _is_stuck(self, worker: _Worker) -> bool:
@@ -199,39 +217,70 @@ class ProcessExecutor:
         return [waiting.popleft() for _ in range(size)]
 
     def _replace(
-        self, dead: _Worker, tasks: list[Task], waiting: deque[int], crashes: list[int]
+        self,
+        dead: _Worker,
+        tasks: list[Task],
+        waiting: deque[int],
+        crashes: list[int],
+        *,
+        hangs: bool = False,
     ) -> dict[int, ExplorationResult]:
         """Put a new worker in a dead one's place and queue its tasks again; return what needs no worker."""
         results = {}
         self.replaced_workers += 1
-        _end(dead)
         blamed, *others = dead.portion
         waiting.extendleft(reversed(others))
-        crashes[blamed] += 1
-        found = self._find_fatal(tasks[blamed]) if crashes[blamed] >= _MAX_CRASHES - 1 else None
+        found: Fatal | ExplorationResult | None = tasks[blamed].fatal
+        if not self._excused(dead, blamed, hangs=hangs):
+            crashes[blamed] += 1
+            found = self._find_fatal(tasks[blamed], blamed) if crashes[blamed] >= _MAX_CRASHES - 1 else None
         if isinstance(found, ExplorationResult):
             results[blamed] = found
         else:
             waiting.appendleft(blamed)
             tasks[blamed] = tasks[blamed]._replace(fatal=found)
-        worker = self._workers[self._workers.index(dead)] = self._launch()
-        self._compare_initial_state(worker)
+        worker = self._workers[self._workers.index(dead)] = self._ready(self._launch(), blamed)
         self._send_index(worker)
         return results
 
-    def _find_fatal(self, task: Task) -> Fatal | ExplorationResult:
-        """Return which action of an exploration kills its worker, or its result where none does after all.
+    def _excused(self, dead: _Worker, task: int, *, hangs: bool = False) -> bool:
+        """End what is left of a worker; return whether its task is not to blame, for somebody killed it."""
+        if not _was_killed(dead, seconds=0.0 if hangs else _SECONDS_TO_DIE):
+            return False
+        kills = self._kills[task] = self._kills.get(task, 0) + 1
+        if kills > _MAX_KILLS:
+            return False
+        sleep(min(0.02 * 2**kills, _LONGEST_PAUSE))
+        return True
+
+    def _ready(self, worker: _Worker, task: int, *, reports_actions: bool = False) -> _Worker:
+        """Return a worker once it has its environment, or another one if it is killed before that."""
+        try:
+            self._compare_initial_state(worker)
+        except _DiedAtOnce:
+            if not self._excused(worker, task):
+                raise
+            again = self._launch(reports_actions=reports_actions)
+            return self._ready(again, task, reports_actions=reports_actions)
+        return worker
+
+    def _launch_all(self) -> None:
+        self._workers += [self._launch() for _ in range(self._count)]
+        self._workers = [self._ready(worker, _NO_TASK) for worker in self._workers]
+
+    def _find_fatal(self, task: Task, number: int) -> Fatal | ExplorationResult:
+        """Return which action of an exploration crashes its worker, or its result where none does after all.
 
         Where nothing can be blamed, the result is that nothing was found.
         """
-        worker = None
-        reported = 0
-        try:
-            if task.fatal is None:  # else it dies at another place each time
-                worker = self._launch(reports_actions=True)
-                self._compare_initial_state(worker)
-                self._send_index(worker)
-                _send(worker, [task])
+        found: Fatal | ExplorationResult | None = None
+        while task.fatal is None:  # else it dies at another place each time
+            worker = self._launch(reports_actions=True)
+            worker = self._ready(worker, number, reports_actions=True)
+            self._send_index(worker)
+            _send(worker, [task])
+            reported = 0
+            try:
                 while worker.pipe.poll(self._timeout):
                     answer = worker.pipe.recv()
                     if isinstance(answer, WorkerError):
@@ -239,16 +288,17 @@ class ProcessExecutor:
                     if isinstance(answer, ExplorationResult):
                         return answer
                     reported += 1
-                if reported:
-                    return Fatal(reported, End.HUNG)
-        except (EOFError, ConnectionResetError):
-            if reported:
-                return Fatal(reported, End.CRASHED)
-        finally:
-            if worker is not None:
+                found = Fatal(reported, End.HUNG) if reported else None
+            except (EOFError, ConnectionResetError):
+                if self._excused(worker, number):
+                    continue
+                found = Fatal(reported, End.CRASHED) if reported else None
+            finally:
                 _end(worker)
-        self.crashed_tasks += 1
-        return _NOTHING_FOUND
+            break
+        if found is None:
+            self.crashed_tasks += 1
+        return found or _NOTHING_FOUND
 
     def _send_index(self, worker: _Worker) -> None:
         for piece in self._score_index.pieces():
@@ -290,7 +340,7 @@ class ProcessExecutor:
                 )
             answer = worker.pipe.recv()
         except (EOFError, ConnectionResetError) as error:
-            raise WorkerError(
+            raise _DiedAtOnce(
                 "a worker process died while it made its environment: the environment crashed it; test it "
                 "with `goexplore check-env`"
             ) from error
@@ -306,9 +356,7 @@ class ProcessExecutor:
 
     def _restart(self) -> None:
         self.close()
-        self._workers = [self._launch() for _ in range(self._count)]
-        for worker in self._workers:
-            self._compare_initial_state(worker)
+        self._launch_all()
         self.start(self._score_index)
         self._interrupted = False
 
@@ -319,8 +367,12 @@ class ProcessExecutor:
         self._workers = []
 
 
+class _DiedAtOnce(WorkerError):
+    """A worker process that died before it had made its environment."""
+
+
 _NOTHING_FOUND = ExplorationResult(
-    actions=b"", training_frames=0, seen=array("i"), seen_new=(), candidates=()
+    actions=b"", training_frames=0, seen=array("i"), seen_new=(), candidates=(), given_up=True
 )
 
 
@@ -329,6 +381,15 @@ def _is_useless(found: ExplorationResult) -> bool:
     return found is _NOTHING_FOUND or (
         found.training_frames == 1 and any(event in (CRASH, HANG) for event, _ in found.events_seen)
     )
+
+
+def _was_killed(dead: _Worker, *, seconds: float) -> bool:
+    """Return whether somebody else has killed or stopped a worker; end it if it still lives after a while."""
+    dead.process.join(seconds)
+    code = dead.process.exitcode
+    stopped = code is None and psutil.Process(dead.process.pid).status() == psutil.STATUS_STOPPED
+    _end(dead)
+    return stopped or code in _KILLS
 
 
 def _end(worker: _Worker) -> None:
@@ -347,6 +408,7 @@ def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int, reports_actions:
     """What a worker process does: take messages until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     gc.freeze()  # what came with the fork stays as it is: collecting it would only copy its pages
     score_index = ScoreIndex()
     try:

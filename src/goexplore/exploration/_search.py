@@ -16,7 +16,7 @@ from typing import ClassVar, TypeAlias
 
 from goexplore.archive import Archive, Entry, ExplorationResult, Update, action_bytes
 from goexplore.cells import CellEnvironment, End
-from goexplore.errors import EnvironmentContractError, require_at_least
+from goexplore.errors import EnvironmentContractError, require_at_least, require_seed
 from goexplore.exploration._executor import Executor
 from goexplore.exploration._kernel import Task
 from goexplore.exploration._revision import CellReviser
@@ -57,6 +57,8 @@ class Status:
     """Revisions of the cells, where they are dynamic."""
     has_result: bool = False
     """Whether the best trajectory is a result: it has won something, or ended an episode with costs."""
+    given_up: int = 0
+    """Explorations that crashed or hung in every worker that ran them, with no action to blame."""
 
 
 @dataclass(kw_only=True)
@@ -111,7 +113,7 @@ class Search:
         cells on the way; it has the same `cell_env`.
         """
         require_at_least("batch_size", batch_size, 1)
-        require_at_least("seed", seed, 0)
+        require_seed(seed)
         if archive is None:
             archive = Archive(action_bytes=action_bytes(cell_env.action_count))
         self.archive = archive
@@ -243,6 +245,7 @@ class Search:
                 game_frames_with_replay=self.status.game_frames_with_replay + returned + explored,
                 game_frames_replayed=self.status.game_frames_replayed + replayed,
                 seconds=self.status.seconds + self._clock - before,
+                given_up=self.status.given_up + sum(found.given_up for found in results),
             )
         )
         return update
@@ -268,4 +271,5 @@ class Search:
             best_length=best.length,
             revisions=len(self.reviser.revisions) if self.reviser else 0,
             has_result=self.archive.best_is_a_result,
+            given_up=counted.given_up,
         )

@@ -15,7 +15,7 @@ class ThreadExecutor:
     """Threads with a kernel each. They read the archive's own index, which no batch changes while it runs."""
 
     def __init__(self, make_kernel: KernelFactory, *, workers: int) -> None:
-        require_at_least("workers", workers, 1)
+        require_at_least("workers", workers, 1, 4096)
         self._make_kernel = make_kernel
         self._kernels = [make_kernel() for _ in range(workers)]
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="goexplore")

@@ -73,7 +73,7 @@ class AtariGame(EnvironmentSpec):
     def __post_init__(self) -> None:
         if not isinstance(self.game, str):
             raise ConfigError(f"expected `game` to be a game's name, got {self.game!r}")
-        require_at_least("frame_skip", self.frame_skip, 1)
+        require_at_least("frame_skip", self.frame_skip, 1, 1000)
         if self.episode_end not in (None, *get_args(EpisodeEnd)):
             raise ConfigError(
                 f"expected `episode_end` to be {' or '.join(get_args(EpisodeEnd))}, got {self.episode_end!r}"

@@ -32,7 +32,7 @@ class PreprocessingConfig:
 
     def __post_init__(self) -> None:
         for name in ("width", "height", "stack"):
-            require_at_least(name, getattr(self, name), 1)
+            require_at_least(name, getattr(self, name), 1, 10_000)
 
 
 class Preprocessor:

@@ -26,6 +26,7 @@ from goexplore.errors import (
     ProblemError,
     require_between,
     require_positive,
+    require_seed,
     require_whole,
 )
 from goexplore.exploration import ExplorationConfig
@@ -70,7 +71,7 @@ class Gymnasium(EnvironmentSpec):
             raise ConfigError(
                 f"expected either `id` or `factory`, got {self.id!r} and {self.factory!r}: name one of them"
             )
-        require_whole("seed", self.seed, 0)
+        require_seed(self.seed)
         require_whole("draws", self.draws, 1)
         require_between("draws", self.draws, 1, 65_536)
         require_positive("sigma", self.sigma)

@@ -6,11 +6,12 @@ installed packages registered. An import path is imported only if the user names
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -19,7 +20,7 @@ from typing import Any
 
 import gymnasium
 
-from goexplore.errors import ProblemError
+from goexplore.errors import ConfigError, ProblemError
 from goexplore.problems._gymnasium import Gymnasium, is_gymnasium_id, missing_suite
 from goexplore.problems._problem import Problem, as_problem
 from goexplore.problems._specs import EnvironmentSpec
@@ -168,7 +169,9 @@ def environment_from_file(
     target: str, settings: dict[str, Any], given: Problem | None, where: str
 ) -> EnvironmentSpec:
     """Return the environment of a demonstration or a policy: registered, or given by the user."""
-    return _find(target, given, where).env.with_settings(settings)
+    env = _find(target, given, where).env
+    with _settings_of(where):
+        return env.with_settings(settings)
 
 
 def given_problem(thing: Any | None) -> Problem | None:
@@ -181,13 +184,26 @@ def problem_from_file(settings: dict[str, Any], given: Problem | None, where: st
 
     `where` is the file, for messages.
     """
-    name = settings.get("name")
+    name = settings.get("name") if isinstance(settings, dict) else None
     if not isinstance(name, str):
         raise ProblemError(f"expected the name of a problem in {where}, got {name!r}: put the file back")
     registered = find_registered(name)
     if given is not None and registered is not None and given.name != name:
         raise ProblemError(f"expected the problem {name} for {where}, got {given.name}: omit `problem`")
-    return _find(name, given, where).with_settings(settings)
+    problem = _find(name, given, where)
+    with _settings_of(where):
+        return problem.with_settings(settings)
+
+
+@contextlib.contextmanager
+def _settings_of(where: str) -> Iterator[None]:
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise ConfigError(
+            f"expected the settings of a problem in {where}, got {error!r}: put the file back, or use the "
+            "version of goexplore that wrote it"
+        ) from error
 
 
 def _find(name: str, given: Problem | None, where: str) -> Problem:

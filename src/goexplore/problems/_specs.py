@@ -194,8 +194,8 @@ class DownscaledConfig(CellsSpec):
     """The highest intensity: values run from 0 to this."""
 
     def __post_init__(self) -> None:
-        require_at_least("width", self.width, 1)
-        require_at_least("height", self.height, 1)
+        require_at_least("width", self.width, 1, 10_000)
+        require_at_least("height", self.height, 1, 10_000)
         require_between("levels", self.levels, 1, 255)
 
     def __call__(self, env: Environment) -> DownscaledCells:

@@ -146,7 +146,7 @@ def write_page(title: str, sections: Sequence[Section], file: Path) -> None:
         ),
     )
     with output_errors(file), written_whole(file) as aside:
-        aside.write_text(page, encoding="utf-8")
+        aside.write_text(page, encoding="utf-8", errors="backslashreplace")
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:

@@ -362,15 +362,15 @@ def verification_section(runs: Sequence[ReportedRun]) -> str:
         found = run.source.directory.verification()
         name = escape(run.name)
         if found is None:
-            command = escape(f"goexplore verify {run.source.path}")
+            command = escape(shlex.join(["goexplore", "verify", str(run.source.path)]))
             lines.append(f"<li>{name}: not verified yet: <code>{command}</code></li>")
             continue
-        good = not found["mismatches"]
-        verdict = "no mismatch" if good else f"{len(found['mismatches']):,} mismatches"
+        good = not found.mismatches
+        verdict = "no mismatch" if good else f"{len(found.mismatches):,} mismatches"
         lines.append(
-            f"<li>{name}: {found['checked']:,} of {found['entries']:,} entries of checkpoint "
-            f"{found['checkpoint']} replayed from the initial state "
-            f"on {run.source.problem.reference().env.engine}, {found['game_frames']:,} game frames: "
+            f"<li>{name}: {found.checked:,} of {found.entries:,} entries of checkpoint "
+            f"{escape(found.checkpoint)} replayed from the initial state "
+            f"on {run.source.problem.reference().env.engine}, {found.game_frames:,} game frames: "
             f'<span class="{"good" if good else "bad"}">{verdict}</span></li>'
         )
     return f"<ul>{''.join(lines)}</ul>"

@@ -3,9 +3,9 @@
 from goexplore.runs._advice import score_text, short_count
 from goexplore.runs._directory import Directory, clear_errors, is_started, is_training
 from goexplore.runs._interrupts import on_interrupt
-from goexplore.runs._metrics import SearchMetrics, TrainingMetrics, from_lines
+from goexplore.runs._metrics import SearchMetrics, TrainingMetrics
 from goexplore.runs._saved_run import SavedRun
-from goexplore.runs._search_directory import Checkpoint, SearchDirectory
+from goexplore.runs._search_directory import Checkpoint, SearchDirectory, Verification
 from goexplore.runs._search_session import Limits, Outcome, Progress, run_search
 from goexplore.runs._session import LoggingReporter, Pace, Reporter, Session
 
@@ -23,8 +23,8 @@ __all__ = [
     "SearchMetrics",
     "Session",
     "TrainingMetrics",
+    "Verification",
     "clear_errors",
-    "from_lines",
     "is_started",
     "is_training",
     "on_interrupt",

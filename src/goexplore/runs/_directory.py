@@ -14,22 +14,69 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from time import sleep
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
-from goexplore.files import file_sha256, json_sha256, sync, versions, write_json, written_whole
+from goexplore.files import (
+    append_line,
+    as_record,
+    drop_parts,
+    file_sha256,
+    is_file,
+    is_part,
+    json_sha256,
+    make_folder,
+    open_regular,
+    open_to_read,
+    parse_json,
+    read_json,
+    sync,
+    versions,
+    write_json,
+    written_whole,
+)
 from goexplore.problems import differences
+from goexplore.runs._metrics import SearchMetrics, TrainingMetrics
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+Line = TypeVar("Line", SearchMetrics, TrainingMetrics)
 
 FORMAT = 2
 """Version of the run directory's format; raised when older versions of goexplore could not read it."""
 
 _KEPT_CHECKPOINTS = 2
+_DAMAGED_METRICS = "metrics.damaged.jsonl"
+_TRIES_TO_LOCK = 5
 
-_UNFINISHED = {"checkpoints", ".config.part.json"}
-"""What there may be of a run that ended before it had begun."""
+
+def _command() -> list[str]:
+    """Return the command that runs, as text: names of files need not be."""
+    words = [Path(sys.argv[0]).name.replace("__main__.py", "goexplore"), *sys.argv[1:]]
+    return [os.fsencode(word).decode(errors="backslashreplace") for word in words]
+
+
+def _is_unfinished(path: Path) -> bool:
+    """Return whether something may be left of a run that ended before it had begun."""
+    empty = path.name == "checkpoints" and path.is_dir() and not any(path.iterdir())
+    return empty or path.name == "lock" or is_part(path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Format:
+    """What every config.json of any version holds."""
+
+    format: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Written:
+    """What every config.json of this version holds, beside the settings."""
+
+    command: list[str]
+    versions: dict[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,50 +116,73 @@ class Directory:
         self.path = path
 
     @classmethod
-    def _create(cls, path: Path, settings: dict[str, Any], **more: Any) -> Self:
-        """Make a new run directory; refuse one that holds something already."""
+    @contextlib.contextmanager
+    def _create(cls, path: Path, settings: dict[str, Any], **more: Any) -> Iterator[Self]:
+        """Make a new run directory and keep it locked; refuse one that holds something already.
+
+        It is locked before anything is written to it: two may start at the same moment.
+        """
         run = cls(path)
         with clear_errors(path):
-            if path.exists() and (not path.is_dir() or {each.name for each in path.iterdir()} - _UNFINISHED):
-                raise RunDirectoryError(
-                    f"expected a new or empty directory, got {path}, which exists: "
-                    "continue it with `resume`, or choose another `run_dir`"
-                )
+            run._require_empty()  # before a lock is left in somebody's folder
             path.mkdir(parents=True, exist_ok=True)
-            run.checkpoints.mkdir(exist_ok=True)
-            write_json(
-                path / "config.json",
-                {
-                    "format": FORMAT,
-                    cls.kind: settings,
-                    **more,
-                    "command": [Path(sys.argv[0]).name.replace("__main__.py", "goexplore"), *sys.argv[1:]],
-                    "versions": versions(*cls.libraries),
-                },
+        with run.locked():
+            with clear_errors(path):
+                run._require_empty()
+                make_folder(run.checkpoints)
+                write_json(
+                    path / "config.json",
+                    {
+                        "format": FORMAT,
+                        cls.kind: settings,
+                        **more,
+                        "command": _command(),
+                        "versions": versions(*cls.libraries),
+                    },
+                )
+            yield run
+
+    def _require_empty(self) -> None:
+        path = self.path
+        if not os.path.lexists(path):
+            return
+        if not path.is_dir() or any(not _is_unfinished(each) for each in path.iterdir()):
+            raise RunDirectoryError(
+                f"expected a new or empty directory, got {path}, which exists: "
+                "continue it with `resume`, or choose another `run_dir`"
             )
-        return run
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open a run directory that is there."""
         run = cls(path)
-        if not (path / "config.json").is_file():
+        if not is_started(path):
             raise RunDirectoryError(
                 f"expected a run directory with a config.json, got {path}: start one with `goexplore "
                 f"{cls.verb}`"
             )
+        run._refuse_links()
         written = run.info()
         if written.get("format") != FORMAT:
             raise RunDirectoryError(
                 f"expected a run of format {FORMAT}, got format {written.get('format')!r} in {path}: "
                 "read it with the version of goexplore in its config.json"
             )
-        if cls.kind not in written:
+        if not isinstance(written.get(cls.kind), dict):
             raise RunDirectoryError(
                 f"expected a run of `goexplore {cls.verb}`, got {path}, which is of another kind: "
-                "name another"
+                "name another run directory"
             )
         return run
+
+    def _refuse_links(self) -> None:
+        """Refuse folders that are links: what we write or delete there would be somebody else's."""
+        for path in self.path.iterdir():
+            if path.is_symlink() and path.is_dir():
+                raise RunDirectoryError(
+                    f"expected folders in {self.path}, got a symbolic link, {path.name}: replace "
+                    "the link by the folder itself (the whole run directory may be a link)"
+                )
 
     @property
     def checkpoints(self) -> Path:
@@ -127,14 +197,13 @@ class Directory:
     def info(self) -> dict[str, Any]:
         """Return config.json as it is: settings, command and versions."""
         try:
-            content = json.loads((self.path / "config.json").read_text())
+            content = read_json(self.path / "config.json")
+            as_record(_Written if as_record(_Format, content).format == FORMAT else _Format, content)
         except (OSError, ValueError) as error:
             raise RunDirectoryError(
-                f"expected JSON in {self.path / 'config.json'}, got {error}: put the file back"
+                f"expected a run's settings in {self.path / 'config.json'}, got {error}: put the file back"
             ) from error
-        if not isinstance(content, dict):
-            raise RunDirectoryError(f"expected a JSON object in {self.path / 'config.json'}: put it back")
-        return content
+        return cast("dict[str, Any]", content)
 
     def _require(self, settings: dict[str, Any]) -> None:
         """Refuse to go on with other settings than the run was started with."""
@@ -152,20 +221,50 @@ class Directory:
         Workers that are forked meanwhile do not hold it: they may outlive a killed process by a second.
         """
         with clear_errors(self.path):
-            file = open(self.path / "lock", "w")  # noqa: SIM115
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise RunDirectoryError(
-                    f"expected a run that nobody works on, got {self.path}, which another process has open: "
-                    "wait for it, stop it, or choose another `run_dir`"
-                ) from error
-            _locks.add(file.fileno())
-            try:
-                yield
-            finally:
-                _locks.discard(file.fileno())
+            handle = open_regular(self.path / "lock", os.O_RDWR | os.O_CREAT)
+        _locks.add(handle)
+        try:
+            self._take(handle)
+            yield
+        finally:
+            _locks.discard(handle)
+            os.close(handle)
+
+    def is_worked_on(self) -> bool:
+        """Return whether a process has this run open for writing, without disturbing it."""
+        try:
+            handle = open_regular(self.path / "lock", os.O_RDONLY)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+        return False
+
+    def last_sign_of_life(self) -> float | None:
+        """Return when a line of metrics or a checkpoint was written last, in seconds since 1970."""
+        times = []
+        for path in (self.metrics_file, self.checkpoints):
+            with contextlib.suppress(OSError):
+                times.append(path.stat().st_mtime)
+        return max(times, default=None)
+
+    def _take(self, handle: int) -> None:
+        for _ in range(_TRIES_TO_LOCK):
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            sleep(0.05)  # somebody may just be looking whether it is worked on
+        else:
+            raise RunDirectoryError(
+                f"expected a run that nobody works on, got {self.path}, which another process has open: "
+                "wait for it, stop it, or choose another `run_dir`"
+            )
+        with clear_errors(self.path):
+            drop_parts(self.path)
 
     def _write_checkpoint(self, write: Callable[[Path], list[Path]], content: dict[str, Any]) -> Path:
         """Write a checkpoint aside, bring it to the disk, then give it its name; keep the last two.
@@ -177,6 +276,7 @@ class Directory:
         aside, final = self.checkpoints / f".{name}.part", self.checkpoints / name
         with clear_errors(self.path):
             try:
+                make_folder(self.checkpoints)
                 self._drop_unfinished()
                 aside.mkdir()
                 files = write(aside)
@@ -202,10 +302,12 @@ class Directory:
     def _saved(self, folder: Path) -> SavedFiles:
         """Return a checkpoint if it is whole."""
         try:
-            meta = json.loads((folder / "meta.json").read_text())
+            meta = read_json(folder / "meta.json")
             if meta["format"] != FORMAT:
                 raise CheckpointError(f"expected format {FORMAT}, got {meta['format']!r}")
             content, expected = meta["content"], meta["sha256"]
+            if any(Path(name).name != name for name in expected):
+                raise CheckpointError("expected names of files in the same folder, got others")
             sums = {name: file_sha256(folder / name) for name in expected if name != "content"}
             if {**sums, "content": json_sha256(content)} != expected:
                 raise CheckpointError("expected files with the checksums in meta.json, got others")
@@ -227,42 +329,69 @@ class Directory:
     def _numbers(self) -> list[int]:
         if not self.checkpoints.is_dir():
             return []
-        return sorted(int(folder.name) for folder in self.checkpoints.iterdir() if folder.name.isdigit())
+        names = [folder.name for folder in self.checkpoints.iterdir()]
+        return sorted(int(name) for name in names if name.isascii() and name.isdigit() and len(name) >= 6)
 
     def _drop_unfinished(self) -> None:
         for folder in self.checkpoints.glob(".*.part"):
-            shutil.rmtree(folder)
+            shutil.rmtree(folder) if folder.is_dir() and not folder.is_symlink() else folder.unlink()
 
     def append_metrics(self, values: dict[str, Any]) -> None:
         """Append one line to metrics.jsonl."""
-        with clear_errors(self.path), self.metrics_file.open("a") as file:
-            file.write(json.dumps(values) + "\n")
+        with clear_errors(self.path):
+            append_line(self.metrics_file, json.dumps(values))
 
-    def metrics_lines(self) -> list[dict[str, Any]]:
-        """Return all lines of metrics.jsonl; a last line that was cut off by a crash is left out."""
-        lines = self.metrics_file.read_text().splitlines() if self.metrics_file.exists() else []
-        values = []
-        for line in lines:
+    def read_metrics(self, kind: type[Line]) -> list[Line]:
+        """Return the lines of metrics.jsonl; those that are damaged are left out."""
+        return [record for _, record in self._metrics_lines(kind) if record is not None]
+
+    def _metrics_lines(self, kind: type[Line]) -> list[tuple[bytes, Line | None]]:
+        """Return the lines of metrics.jsonl, and what they stand for: None where they are damaged."""
+        if not self.metrics_file.exists():
+            return []
+        try:
+            with open_to_read(self.metrics_file) as file:
+                content = file.read()
+        except OSError as error:
+            raise RunDirectoryError(
+                f"expected to read {self.metrics_file}, got {error.strerror or error}: put the file back"
+            ) from error
+        found: list[tuple[bytes, Line | None]] = []
+        for line in filter(None, content.split(b"\n")):
+            record: Line | None = None
             with contextlib.suppress(ValueError):
-                values.append(json.loads(line))
-        return [value for value in values if isinstance(value, dict)]
+                record = as_record(kind, parse_json(line))
+            found.append((line + b"\n", record))
+        return found
 
-    def rewind_metrics(self, game_frames: int) -> None:
-        """Drop the lines of work after a checkpoint: a resumed run will write them again."""
-        kept = [line for line in self.metrics_lines() if line["game_frames"] <= game_frames]
-        with clear_errors(self.path), written_whole(self.metrics_file) as aside:
-            aside.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    def _rewind_metrics(self, kind: type[Line], game_frames: int) -> list[str]:
+        """Drop the lines of work after a checkpoint: a resumed run will write them again.
+
+        Return what the user should know.
+        """
+        lines = self._metrics_lines(kind)
+        kept = [line for line, record in lines if record is not None and record.game_frames <= game_frames]
+        damaged = [line for line, record in lines if record is None]
+        with clear_errors(self.path):
+            with written_whole(self.metrics_file) as aside:
+                aside.write_bytes(b"".join(kept))
+            if not damaged:
+                return []
+            with written_whole(self.path / _DAMAGED_METRICS) as aside:
+                aside.write_bytes(b"".join(damaged))
+        how_many = "1 damaged line" if len(damaged) == 1 else f"{len(damaged)} damaged lines"
+        return [f"{how_many} of metrics.jsonl set aside in {_DAMAGED_METRICS}"]
 
 
 def is_started(path: Path) -> bool:
     """Return whether there is a run that can be resumed."""
-    return (path / "config.json").is_file()
+    return is_file(path / "config.json")
 
 
 def is_training(path: Path) -> bool:
     """Return whether a run directory is that of a training, not of a search."""
     try:
-        return "training" in json.loads((path / "config.json").read_text())
+        return "training" in read_json(path / "config.json")
     except (OSError, ValueError, TypeError):
         return False
 

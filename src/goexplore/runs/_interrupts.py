@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first one asks politely, the second one stops at once."""
+"""Ctrl-C, SIGTERM and a terminal that closes: the first one asks politely, the second one stops at once."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal asked
+        if asked and number == signal.SIGHUP:
+            return  # a terminal that closes says so twice: the shell does, and the kernel
         if asked:
             raise KeyboardInterrupt
         asked = True
         stop()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means to go on
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 from goexplore.exploration import Status
-
-Record = TypeVar("Record", bound="SearchMetrics | TrainingMetrics")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +33,8 @@ class SearchMetrics:
     """Whether that score was won, or is that of an ended episode with costs; else it is that of the start."""
     revisions: int = 0
     """Of the cells, where they are dynamic: what `cells` counts changes with each."""
+    given_up: int = 0
+    """Explorations that crashed or hung in every worker that ran them, with no action to blame."""
     game_frames_per_second: float = 0.0
     """Over the last half minute."""
     memory_bytes: int = 0
@@ -61,6 +59,7 @@ class SearchMetrics:
             max_score=status.best_score,
             has_result=status.has_result,
             revisions=status.revisions,
+            given_up=status.given_up,
             game_frames_per_second=round(game_frames_per_second, 1),
             memory_bytes=memory_bytes,
         )
@@ -122,20 +121,3 @@ class TrainingMetrics:
             elif value is not None and not isinstance(value, str):
                 values[name] = value
         return values
-
-
-def to_line(record: SearchMetrics | TrainingMetrics) -> dict[str, Any]:
-    """Return a record as JSON values."""
-    return dataclasses.asdict(record)
-
-
-def from_lines(kind: type[Record], lines: Iterable[dict[str, Any]]) -> list[Record]:
-    """Return the records that lines stand for; lines that are none are left out."""
-    fields = dataclasses.fields(kind)
-    names = {each.name for each in fields}
-    required = {each.name for each in fields if each.default is each.default_factory}  # both are missing
-    return [
-        kind(**{name: value for name, value in line.items() if name in names})
-        for line in lines
-        if line.keys() >= required
-    ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,27 @@ from goexplore.archive import Archive, read_archive, read_frames, write_archive,
 from goexplore.cells import CellRepresentation
 from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Location
-from goexplore.errors import CheckpointError, ConfigError
+from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError, require_seed
 from goexplore.exploration import CellReviser, Revision, Status
-from goexplore.files import write_json
+from goexplore.files import as_record, read_json, write_json
 from goexplore.problems import Problem, problem_from_file
+from goexplore.replay import Mismatch
 from goexplore.runs._directory import Directory, clear_errors
-from goexplore.runs._metrics import SearchMetrics, from_lines
+from goexplore.runs._metrics import SearchMetrics
 
-_VERIFICATION = {"checkpoint", "checked", "entries", "game_frames", "mismatches"}
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """What a verification found, as it is kept for reports."""
+
+    checkpoint: str
+    checked: int
+    """Entries."""
+    entries: int
+    """Of the whole archive."""
+    game_frames: int
+    """Game frames replayed."""
+    mismatches: list[Mismatch]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +59,10 @@ class SearchDirectory(Directory):
     verb = "explore"
 
     @classmethod
-    def create(cls, path: Path, problem: Problem, seed: int = 0) -> SearchDirectory:
-        """Make a new run directory; refuse one that holds something already."""
+    def create(
+        cls, path: Path, problem: Problem, seed: int = 0
+    ) -> contextlib.AbstractContextManager[SearchDirectory]:
+        """Make a new run directory and keep it locked; refuse one that holds something already."""
         version = problem.env.engine_version
         more = {} if version is None else {"engine_version": version}
         return cls._create(path, _settings(problem, seed), engine=problem.env.engine, **more)
@@ -63,7 +78,11 @@ class SearchDirectory(Directory):
 
     def seed(self) -> int:
         """Return the seed of the search."""
-        return int(self._search().get("seed", 0))
+        try:
+            require_seed(seed := self._search().get("seed", 0))
+        except ConfigError as error:
+            raise RunDirectoryError(f"in {self.path / 'config.json'}: {error}. Put the file back") from error
+        return int(seed)
 
     def _search(self) -> dict[str, Any]:
         search: dict[str, Any] = self.info().get("search", {})
@@ -90,7 +109,11 @@ class SearchDirectory(Directory):
 
     def metrics(self) -> list[SearchMetrics]:
         """Return all lines of metrics.jsonl."""
-        return from_lines(SearchMetrics, self.metrics_lines())
+        return self.read_metrics(SearchMetrics)
+
+    def rewind_metrics(self, game_frames: int) -> list[str]:
+        """Drop the lines of work after a checkpoint; return what the user should know."""
+        return self._rewind_metrics(SearchMetrics, game_frames)
 
     def write_checkpoint(
         self,
@@ -142,8 +165,8 @@ class SearchDirectory(Directory):
     def _read(self, folder: Path) -> Checkpoint:
         saved = self._saved(folder)
         try:
-            status = Status(**saved.content["status"])
-            revisions = tuple(Revision(**revision) for revision in saved.content.get("revisions", ()))
+            status = as_record(Status, saved.content["status"])
+            revisions = as_record(tuple[Revision, ...], saved.content.get("revisions", ()))
             archive = read_archive(
                 folder,
                 reset_seen=self._search()["problem"]["selection"]["reset_seen"],
@@ -155,18 +178,17 @@ class SearchDirectory(Directory):
             raise CheckpointError(f"expected meta.json and its files, got {error!r}") from error
         return Checkpoint(folder=folder, archive=archive, status=status, revisions=revisions, frames=frames)
 
-    def write_verification(self, values: dict[str, Any]) -> None:
+    def write_verification(self, found: Verification) -> None:
         """Keep what a verification found, for reports."""
         with clear_errors(self.path):
-            write_json(self.path / "verification.json", values)
+            write_json(self.path / "verification.json", dataclasses.asdict(found))
 
-    def verification(self) -> dict[str, Any] | None:
+    def verification(self) -> Verification | None:
         """Return what the last verification found, if there was one and its file is whole."""
         try:
-            found = json.loads((self.path / "verification.json").read_text())
+            return as_record(Verification, read_json(self.path / "verification.json"))
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) and found.keys() >= _VERIFICATION else None
 
 
 def _settings(problem: Problem, seed: int) -> dict[str, Any]:

@@ -11,12 +11,19 @@ from time import monotonic
 
 import psutil
 
-from goexplore.archive import Archive, action_bytes
+from goexplore.archive import Archive, action_bytes, plan_replays
 from goexplore.cells import CellEnvironment, CellRepresentation
 from goexplore.engines import EngineWish
-from goexplore.errors import ConfigError, EnvironmentContractError, require_positive, require_whole
+from goexplore.errors import (
+    CheckpointError,
+    ConfigError,
+    EnvironmentContractError,
+    require_positive,
+    require_seed,
+)
 from goexplore.exploration import ProcessExecutor, Search, StartMethod, Status
 from goexplore.problems import Problem
+from goexplore.replay import check_replay
 from goexplore.runs._advice import Advice
 from goexplore.runs._interrupts import on_interrupt
 from goexplore.runs._metrics import SearchMetrics
@@ -111,7 +118,7 @@ def run_search(
     """
     reporter = reporter or LoggingReporter()
     require_positive("checkpoint_minutes", checkpoint_minutes)
-    require_whole("seed", seed, 0)
+    require_seed(seed)
     seed = int(seed)
     if resume:
         run = SearchDirectory.open(Path(run_dir))
@@ -133,9 +140,10 @@ def run_search(
             warn=reporter.log,
         )
         stack.enter_context(contextlib.closing(executor))
-        if not resume:
-            run = SearchDirectory.create(Path(run_dir), problem, seed)
-        stack.enter_context(run.locked())
+        if resume:
+            stack.enter_context(run.locked())
+        else:
+            run = stack.enter_context(SearchDirectory.create(Path(run_dir), problem, seed))
         reporter.log(f"engine: {f'{engine}, as the run has it' if resume else reason}")
         if resume and not run.has_engine_version(problem.env.engine_version):
             reporter.log("warning: another version of the engine began this run; verify what it finds")
@@ -150,6 +158,8 @@ def run_search(
             if reviser is not None:
                 reviser.resume(checkpoint.revisions, checkpoint.frames, executor)
             _require_initial_state(archive, cell_env)
+            if run.has_engine_version(problem.env.engine_version):
+                _require_replay(archive, cell_env, checkpoint.folder)
         else:
             archive = Archive(
                 reset_seen=problem.selection.reset_seen, action_bytes=action_bytes(cell_env.action_count)
@@ -165,7 +175,8 @@ def run_search(
             batch_size=problem.exploration.batch_size,
             seed=seed,
         )
-        run.rewind_metrics(search.status.game_frames)
+        for warning in run.rewind_metrics(search.status.game_frames):
+            reporter.log(f"warning: {warning}")
         session = _SearchSession(
             search,
             run,
@@ -194,6 +205,17 @@ def _require_initial_state(archive: Archive, cell_env: CellEnvironment) -> None:
             "expected the initial state that the run began with, got another: the environment has changed, "
             "or its `reset` has no fixed seed"
         )
+
+
+def _require_replay(archive: Archive, cell_env: CellEnvironment, folder: Path) -> None:
+    """Refuse an archive whose best entry is not what its trajectory leads to: somebody has altered it."""
+    for replay in plan_replays(archive, [archive.best]):
+        for mismatch in check_replay(cell_env, replay):
+            raise CheckpointError(
+                f"expected the best trajectory in {folder} to replay, got another result "
+                f"({mismatch.reason}): somebody or something has changed it, or the environment; see what "
+                "else differs with `goexplore verify`, or start a new run"
+            )
 
 
 class _Interrupted(Exception):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from dataclasses import asdict
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
 from goexplore.runs._directory import Directory, clear_errors
 from goexplore.runs._event_file import EventFile
-from goexplore.runs._metrics import SearchMetrics, TrainingMetrics, to_line
+from goexplore.runs._metrics import SearchMetrics, TrainingMetrics
 
 _METRICS_SECONDS = 5.0
 
@@ -96,7 +97,7 @@ class Session:
         self._recorded = monotonic()
         if self._events is None:
             return
-        self.run.append_metrics(to_line(metrics))
+        self.run.append_metrics(asdict(metrics))
         with clear_errors(self.run.path):
             scalars = {f"{self._phase}/{name}": value for name, value in metrics.scalars().items()}
             self._events.scalars(metrics.game_frames, scalars)

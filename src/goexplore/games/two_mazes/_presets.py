@@ -21,7 +21,7 @@ class TwoMazesConfig(EnvironmentSpec):
     target = _NAME
 
     def __post_init__(self) -> None:
-        require_at_least("frame_skip", self.frame_skip, 1)
+        require_at_least("frame_skip", self.frame_skip, 1, 1000)
 
     def __call__(self) -> TwoMazes:
         """Return fresh mazes."""
