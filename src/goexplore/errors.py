@@ -56,6 +56,10 @@ class TrainingError(GoExploreError):
     """Training that cannot go on: a loss that is not a number, a learning process that is gone."""
 
 
+class ProcessGroupError(TrainingError):
+    """A learning process that is gone. The others must leave at once: see `goexplore.cli.main`."""
+
+
 class PolicyError(GoExploreError):
     """A policy's file that is damaged, of another format, or for another game."""
 

@@ -442,7 +442,7 @@ class TestCommand:
         processes[1].kill()
         _, said = processes[0].communicate(timeout=120)
         processes[1].communicate()
-        assert processes[0].returncode == 2
+        assert processes[0].returncode == 2, said
         assert "expected all learning processes to answer" in said
 
     @pytest.mark.parametrize(

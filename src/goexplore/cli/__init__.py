@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable
 from errno import ENOSPC
@@ -63,14 +64,20 @@ def main(arguments: list[str] | None = None) -> int:
         hint = f" Did you mean {near[0]}?" if near else ""
         return _fail(f"expected one of {', '.join(_VERBS)}, got {verb!r}.{hint}")
     from goexplore.cli._arguments import with_flags
-    from goexplore.errors import GoExploreError
+    from goexplore.errors import GoExploreError, ProcessGroupError
 
     name = verb.replace("-", "_")
     try:
         run: Callable[[list[str]], int] = getattr(import_module(f"goexplore.cli._{name}"), f"run_{name}")
         return run(rest)
     except GoExploreError as error:
-        return _fail(with_flags(str(error)))
+        code = _fail(with_flags(str(error)))
+        if isinstance(error, ProcessGroupError):
+            # PyTorch's threads still wait for the process that is gone. If the interpreter shut down in the
+            # usual way, one of them could wake up meanwhile, and that aborts the process (seen once in 30).
+            sys.stdout.flush()
+            os._exit(code)
+        return code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

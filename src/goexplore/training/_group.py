@@ -14,7 +14,7 @@ import torch.distributed as distributed
 from numpy.typing import NDArray
 from torch import nn
 
-from goexplore.errors import TrainingError
+from goexplore.errors import ProcessGroupError
 
 _PATIENCE = timedelta(minutes=10)
 """How long the others may take for their part."""
@@ -84,7 +84,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise TrainingError(
+        raise ProcessGroupError(
             "expected all learning processes to answer, got one that is gone or unreachable "
             f"({str(error).splitlines()[0]}): see what it said; go on from the last checkpoint with `resume`"
         ) from error
