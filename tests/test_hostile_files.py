@@ -7,27 +7,31 @@ come of it; no code may run, and nothing may hang.
 
 import contextlib
 import copy
+import dataclasses
 import json
 import random
 import time
-from dataclasses import asdict
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+import zstandard
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from goexplore.demos import SUFFIX, parse_demonstration, write_demonstration
 from goexplore.errors import GoExploreError
 from goexplore.evaluation import Death, Episode, read_episodes, write_episodes
-from goexplore.files import file_sha256, json_sha256
+from goexplore.files import file_sha256, json_sha256, pack
 from goexplore.planning import append_recording, read_recordings
 from goexplore.problems import find_problem
 from goexplore.runs import Limits, SavedRun, SearchDirectory, SearchMetrics, TrainingMetrics, run_search
-from goexplore.training import TrainingDirectory, load_policy, training_preset
+from goexplore.training import DemonstrationBuffer, TrainingDirectory, load_policy, training_preset
+from goexplore.training._backward import BackwardTraining
+from goexplore.training._group import ProcessGroup
 from goexplore.training._policy_file import _sha256
 from tests.training.mazes import demonstrate
 from tests.training.recordings import recording
@@ -201,7 +205,9 @@ class Metrics(Loader):
     def __init__(self, folder):
         with SearchDirectory.create(folder / "run", find_problem("montezuma")) as run:
             self.run = run
-        self.whole = [asdict(SearchMetrics(game_frames=frames, events={"a": 1})) for frames in (1, 2)]
+        self.whole = [
+            dataclasses.asdict(SearchMetrics(game_frames=frames, events={"a": 1})) for frames in (1, 2)
+        ]
 
     def write(self, chance):
         lines = [json.dumps(mutated(line, chance)) for line in self.whole]
@@ -285,6 +291,43 @@ class Episodes(Loader):
         read_episodes(self.file)
 
 
+class Rollouts(Loader):
+    """Rollouts under way: packed states inside packed lists."""
+
+    def __init__(self, folder):
+        config = dataclasses.replace(training_preset("tiny", "backward"), environments=2)
+        buffer = DemonstrationBuffer([demonstrate()], config.preprocessing)
+        self.training = BackwardTraining(buffer, config, ProcessGroup())
+        self.training.start(1)
+        self.packed = self.training.rollouts()
+        self.whole = self.plain(self.packed)
+
+    def plain(self, packed):
+        return msgspec.msgpack.decode(zstandard.decompress(packed))
+
+    def write(self, chance):
+        with contextlib.suppress(OverflowError):  # there are no larger numbers in such files
+            self.packed = self.changed(chance)
+
+    def changed(self, chance):
+        whole = copy.deepcopy(self.whole)
+        part = self.plain(whole["parts"][0])
+        if chance.random() < 0.7:
+            part["rollouts"][0] = pack(mutated(self.plain(part["rollouts"][0]), chance))
+        elif chance.random() < 0.5:
+            part = mutated(part, chance)
+        whole["parts"][0] = pack(part)
+        if chance.random() < 0.3:
+            whole = mutated(whole, chance)
+        packed = pack(whole)
+        return packed if chance.random() < 0.9 else packed[: chance.randrange(len(packed))]
+
+    def read(self):
+        collector = self.training.collector
+        if collector.restore(self.packed):
+            collector.collect(2, 0.99)
+
+
 LOADERS = [
     Checkpoints,
     Demonstrations,
@@ -292,6 +335,7 @@ LOADERS = [
     Metrics,
     Policies,
     Recordings,
+    Rollouts,
     SearchConfigs,
     TrainingConfigs,
     Verifications,

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
+import zstandard
 
 from goexplore.errors import OutputError
 
@@ -168,6 +169,22 @@ def as_record(kind: type[Record], values: Any) -> Record:
         return msgspec.convert(values, kind)
     except msgspec.MsgspecError as error:
         raise ValueError(f"a value of the wrong type, or a missing one ({error})") from error
+
+
+def pack(values: Any) -> bytes:
+    """Return plain values, bytes and dataclasses in compressed form."""
+    return zstandard.compress(msgspec.msgpack.encode(values))
+
+
+def unpack(kind: type[Record], packed: bytes) -> Record:
+    """Return what `pack` was given; raise ValueError for anything else, and for far too much content."""
+    try:
+        size = zstandard.frame_content_size(packed)
+        if not 0 <= size <= _MEMORY_PER_BYTE * len(packed) + _MEMORY:
+            raise ValueError(f"{size} bytes of content in {len(packed)} bytes")
+        return msgspec.msgpack.decode(zstandard.decompress(packed), type=kind)
+    except (zstandard.ZstdError, msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"values of other types, or damaged ones ({error})") from error
 
 
 def read_table(file: Path) -> Any:

@@ -38,6 +38,11 @@ class SplitMix64:
         """Begin the stream with a 64-bit state, best taken from `stream_state`."""
         self._state = state & _MASK
 
+    @property
+    def state(self) -> int:
+        """Everything needed to go on from here."""
+        return self._state
+
     def word(self) -> int:
         """Return the next draw, 64 bits."""
         self._state = z = (self._state + GAMMA) & _MASK

@@ -27,6 +27,7 @@ from goexplore.training import (
     run_training,
     training_preset,
 )
+from goexplore.training import _bank_rollout as bank_rollout
 from goexplore.training import _search as search_module
 from goexplore.training._directory import TrainingStatus
 from goexplore.training._group import ProcessGroup
@@ -374,6 +375,23 @@ class TestResuming:
         assert train(tmp_path / "run", updates=4, resume=True).status.updates == 4
         assert lines(tmp_path / "run") == expert
 
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_stop_while_ppo_improves_changes_nothing(self, tmp_path, monkeypatch, workers):
+        """Rollouts under way are part of a checkpoint, and the states that the policy itself has reached."""
+        monkeypatch.setattr(bank_rollout, "_ENOUGH", 1)
+        monkeypatch.setattr(bank_rollout, "_KEEP_SHARE", 0.2)
+        config = dataclasses.replace(SMALL, starts=dataclasses.replace(SMALL.starts, held_up_share=0.5))
+        train(tmp_path / "one", updates=6, config=config, env_workers=workers)
+        for updates in (2, 3, 6):
+            train(
+                tmp_path / "stopped",
+                updates=updates,
+                config=config,
+                env_workers=workers,
+                resume=updates > 2,
+            )
+        assert equal(weights(tmp_path / "one"), weights(tmp_path / "stopped"))
+
     def test_cloning_goes_on_where_it_was(self, tmp_path, monkeypatch):
         monkeypatch.setattr(search_module, "_CLONING_STEPS", 10)
         train(tmp_path / "run", updates=1, reporter=Watch(lambda progress: progress.teaching.cloned == 20))
@@ -432,7 +450,7 @@ class TestResuming:
         optimizer.step()
         policy, about = load_policy(run.last_policy())
         status = TrainingStatus(**{**saved["status"], "updates": 7})
-        run.write_checkpoint(policy, about, optimizer, saved["curriculum"], status)
+        run.write_checkpoint(policy, about, optimizer, saved["curriculum"], status, [])
         watch = Watch()
         assert train(tmp_path / "run", updates=3, resume=True, reporter=watch).status.updates == 3
         assert any("is not used: expected numbers of shape" in line for line in watch.said)

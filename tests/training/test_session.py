@@ -93,6 +93,34 @@ def test_a_training_is_resumed_where_it_was(tmp_path):
     assert train(tmp_path / "run", updates=8, resume=True).status.updates == 8
 
 
+RECURRENT = dataclasses.replace(
+    SMALL,
+    network=dataclasses.replace(SMALL.network, kind="recurrent"),
+    rollout=dataclasses.replace(SMALL.rollout, burn_in=4, after_death=1.0),
+    curriculum=dataclasses.replace(SMALL.curriculum, near_start=10_000),
+)
+
+
+@pytest.mark.parametrize(
+    ("config", "options"),
+    [(SMALL, {}), (SMALL, {"env_workers": 2}), (RECURRENT, {})],
+    ids=["feed-forward", "worker processes", "recurrent"],
+)
+def test_a_stop_changes_nothing(tmp_path, config, options):
+    """Rollouts under way are part of a checkpoint."""
+    train(tmp_path / "one", updates=6, config=config, **options)
+    for updates in (1, 2, 4, 6):
+        resume = updates > 1
+        train(tmp_path / "stopped", updates=updates, config=config, resume=resume, **options)
+    assert equal(weights(tmp_path / "one"), weights(tmp_path / "stopped"))
+
+
+def test_with_other_processes_rollouts_begin_anew_and_that_is_told(tmp_path, caplog):
+    train(tmp_path / "run", updates=2, env_workers=2)
+    assert train(tmp_path / "run", updates=3, resume=True).status.updates == 3
+    assert "rollouts under way begin anew" in caplog.text
+
+
 def test_a_resumed_training_learns_as_an_uninterrupted_one_from_the_same_weights(tmp_path):
     """The optimiser comes back too: without its moments the next step would be another."""
     train(tmp_path / "run", updates=3)

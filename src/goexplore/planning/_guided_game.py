@@ -9,7 +9,7 @@ from typing import NamedTuple
 from goexplore.archive import Actions
 from goexplore.demos import Demonstration
 from goexplore.envs import Step
-from goexplore.errors import CheckpointError, DemonstrationError
+from goexplore.errors import CheckpointError, DemonstrationError, SnapshotError
 from goexplore.planning._places import MakePlaces, choose_places
 from goexplore.planning._planner import make_planner
 from goexplore.planning._recording import Recording
@@ -134,6 +134,11 @@ class GuidedGame:
 
     def restore(self, situation: Situation) -> None:
         """Come back. The screen may be stale until the next step."""
+        if not self.reference.has(situation.tracker):
+            raise SnapshotError(
+                f"expected a place among {len(self.reference.rows)} of the guide, got {situation.tracker}: "
+                "the state is not of this training"
+            )
         self.game.restore(situation.state)
         self._places.restore(situation.tracked)
         self.score, self.tracker = situation.score, situation.tracker

@@ -211,6 +211,11 @@ class Reference:
         begin = max(stretch.rows.start, tracker.row + offset)
         return [self.rows[index].action for index in range(begin, min(begin + length, stretch.end))]
 
+    def has(self, tracker: Tracker) -> bool:
+        """Return whether a game can be there."""
+        row, stall, base = tracker
+        return 0 <= row < len(self.rows) and 0 <= stall <= PATIENCE and abs(base) < 2**31
+
     def progress(self, tracker: Tracker) -> int:
         """Return how far a game has come."""
         return self.rows[tracker.row].progress

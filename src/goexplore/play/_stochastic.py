@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from goexplore.archive import Actions, as_actions
 from goexplore.envs import Environment, Location, Step
+from goexplore.errors import SnapshotError
 from goexplore.problems import EnvironmentSpec
 from goexplore.random import SplitMix64
 
@@ -136,6 +137,11 @@ class StochasticGame:
 
     def restore(self, state: GameState) -> None:
         """Go back to a state. The screen may be stale until the next step."""
+        if state.last_action is not None and not 0 <= state.last_action < self.action_count:
+            raise SnapshotError(
+                f"expected a last action below {self.action_count}, got {state.last_action}: the state is of "
+                "another game"
+            )
         self.env.restore(state.snapshot)
         self._last_action = state.last_action
         self.lives = self.env.lives()

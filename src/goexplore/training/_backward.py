@@ -64,12 +64,14 @@ class BackwardTraining(TrainingMethod):
         while self.status.cloned < self.ppo.cloning:
             self.learner.clone(self._draw_demonstrations(_CLONED, [0] * len(self.buffer.lengths)))
             self.status.cloned += 1
-        self.collector = Collector(
-            self.policy,
-            vector_env,
-            self.curriculum,
-            self._random_streams,
-            mixed_precision=self.ppo.mixed_precision,
+        self.play_with(
+            Collector(
+                self.policy,
+                vector_env,
+                self.curriculum,
+                self._random_streams,
+                mixed_precision=self.ppo.mixed_precision,
+            )
         )
 
     def update(self) -> Losses:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
 
 from goexplore.envs import Step
 from goexplore.errors import EngineError
+from goexplore.files import unpack
 from goexplore.planning import Situation
 from goexplore.play import MAX_NO_OPS, Observation
 from goexplore.random import SplitMix64
 from goexplore.training._curriculum import Result, Start
 from goexplore.training._recording_buffer import RecordingBuffer
-from goexplore.training._rollout import Rollout, Transition
+from goexplore.training._rollout import Rollout, RolloutState, Transition
 from goexplore.training._state_bank import StateBankConfig
 
 _KEPT_PER_BIN = 100
 _ENOUGH = 20
 _KEEP_SHARE = 0.01
+
+
+SavedOwnStates: TypeAlias = dict[int, list[tuple[Situation, bytes]]]
+"""By bins: states, and what the policy saw there."""
 
 
 class OwnState(NamedTuple):
@@ -42,6 +50,33 @@ class OwnStates:
         """Return one of the same bin, if there are enough."""
         kept = self._kept.get(progress // self._bin_length, ())
         return kept[random.index(len(kept))] if len(kept) >= _ENOUGH else None
+
+    def state(self) -> SavedOwnStates:
+        """Return all of them, for a checkpoint."""
+        return {
+            number: [(each.situation, each.observation.tobytes()) for each in kept]
+            for number, kept in self._kept.items()
+        }
+
+    def restore(self, saved: SavedOwnStates, like: Observation) -> None:
+        """Go back to what `state` returned; observations are `like` this one."""
+        for number, kept in saved.items():
+            self._kept[number] = deque(maxlen=_KEPT_PER_BIN)
+            for situation, seen in kept:
+                observation = np.frombuffer(seen, like.dtype).reshape(like.shape)
+                self._kept[number].append(OwnState(situation, observation))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _BankRolloutState(RolloutState):
+    situation: Situation
+    start: Start | None
+    from_the_start: bool
+    lost_life: bool
+    first: int
+    best: int
+    pause: int
+    unproven: list[tuple[int, float]]
 
 
 class BankRollout(Rollout):
@@ -83,6 +118,33 @@ class BankRollout(Rollout):
         self._pause = 0
         self._unproven: deque[tuple[int, float]] = deque([(0, 0.0)] * self._config.proven_after)
 
+    def state(self) -> RolloutState:
+        """Return everything needed to go on with the rollout in another process."""
+        return _BankRolloutState(
+            random=self.random.state,
+            observation=self.preprocessor.observation.tobytes(),
+            situation=self._guided.situation(),
+            start=self._start,
+            from_the_start=self._from_the_start,
+            lost_life=self._lost_life,
+            first=self._first,
+            best=self._best,
+            pause=self._pause,
+            unproven=list(self._unproven),
+        )
+
+    def restore(self, packed: bytes) -> None:
+        """Go on with a rollout whose state was packed."""
+        state = unpack(_BankRolloutState, packed)
+        if len(state.unproven) != self._config.proven_after:
+            raise ValueError(f"rewards of {len(state.unproven)} training frames")
+        self._restore(state)
+        self._guided.restore(state.situation)
+        self._start, self._from_the_start = state.start, state.from_the_start
+        self._lost_life = state.lost_life
+        self._first, self._best, self._pause = state.first, state.best, state.pause
+        self._unproven = deque(state.unproven)
+
     def _begin_there(self, start: Start) -> None:
         """Go to a recorded state, or to one that the policy itself reached about as far along the way."""
         if self.random.happens(self._config.own_share):
@@ -93,11 +155,11 @@ class BankRollout(Rollout):
                 self._guided.restore(own.situation)
                 self.preprocessor.observation[:] = own.observation
                 return
-        self._restore(start)
+        self._go_to(start)
         if self.random.happens(self._config.held_up_share):
             self._hold_up(start)
 
-    def _restore(self, start: Start) -> None:
+    def _go_to(self, start: Start) -> None:
         self._buffer.restore(self._guided, *start)
         self.preprocessor.observation[:] = self._buffer.observation(*start)
 
@@ -114,11 +176,11 @@ class BankRollout(Rollout):
             try:
                 _, step = self._guided.play(no_op, self.random)
             except EngineError:
-                self._restore(start)
+                self._go_to(start)
                 return
             self.preprocessor.observe()
             if step.lost_life or step.ended:
-                self._restore(start)
+                self._go_to(start)
                 return
 
     def finish_step(self, step: Step | None) -> Transition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Protocol
 
@@ -9,7 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from goexplore.errors import TrainingError
+from goexplore.errors import CheckpointError, SnapshotError, TrainingError
+from goexplore.files import pack, unpack
 from goexplore.play import Observation
 from goexplore.random import SplitMix64
 from goexplore.training._curriculum import Result, Start
@@ -25,6 +27,20 @@ class Starts(Protocol):
     def draw(self, random: SplitMix64) -> Start:
         """Return where the next rollout begins."""
         ...
+
+    def has(self, start: Start) -> bool:
+        """Return whether a rollout can begin there."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SavedRollouts:
+    parts: list[bytes]
+    """Of the processes that play."""
+    starts: list[Start]
+    """Where the next ones begin."""
+    memory: bytes
+    episode_start: bytes
 
 
 class Collector:
@@ -50,11 +66,48 @@ class Collector:
         """Whether convolutions are not learnt at present: then their output is kept in place of images."""
         self.environment_seconds = 0.0
         """Seconds spent in environments so far."""
+        self._starts: list[Start] = []
         count = len(vector_env.observations)
-        vector_env.begin([curriculum.draw(random_streams.words) for _ in range(count)])
-        self._starts = [curriculum.draw(random_streams.words) for _ in range(count)]
         self._memory = policy.empty_memory(count)
         self._episode_start = np.ones(count, np.bool_)
+
+    def begin(self) -> None:
+        """Begin all rollouts."""
+        draw, words = self._curriculum.draw, self._random_streams.words
+        count = len(self._vector_env.observations)
+        self._vector_env.begin([draw(words) for _ in range(count)])
+        self._starts = [draw(words) for _ in range(count)]
+
+    def state(self) -> bytes:
+        """Return all rollouts under way, packed."""
+        return pack(
+            _SavedRollouts(
+                parts=self._vector_env.state(),
+                starts=self._starts,
+                memory=self._memory.cpu().numpy().tobytes(),
+                episode_start=self._episode_start.tobytes(),
+            )
+        )
+
+    def restore(self, packed: bytes) -> bool:
+        """Go on with rollouts whose state was packed; return False where other processes played them."""
+        try:
+            saved = unpack(_SavedRollouts, packed)
+            if len(saved.parts) != self._vector_env.processes:
+                return False
+            self._vector_env.restore(saved.parts)
+            count = len(self._vector_env.observations)
+            if len(saved.starts) != count or not all(map(self._curriculum.has, saved.starts)):
+                raise ValueError("rollouts that begin elsewhere")
+            memory = np.frombuffer(saved.memory, np.float32).reshape(count, -1)
+            self._memory.copy_(torch.from_numpy(memory.copy()))
+            self._episode_start = np.frombuffer(saved.episode_start, np.bool_, count).copy()
+        except (ValueError, LookupError, RuntimeError, SnapshotError) as error:
+            raise CheckpointError(
+                f"expected rollouts under way that fit this training, got {error}: use another checkpoint"
+            ) from error
+        self._starts = saved.starts
+        return True
 
     @torch.no_grad()
     def collect(self, steps: int, discount: float) -> tuple[Experience, list[Result]]:

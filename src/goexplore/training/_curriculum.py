@@ -126,6 +126,11 @@ class Curriculum:
         earliest = max(0, each.maximum - self.config.window)
         return Start(number, earliest + random.index(each.maximum - earliest + 1))
 
+    def has(self, start: Start) -> bool:
+        """Return whether a rollout can begin there."""
+        number, point = start
+        return 0 <= number < len(self._progress) and 0 <= point < self._progress[number].length
+
     def update(self, results: Sequence[Result], steps: int) -> list[int]:
         """Move starting points by the rollouts that ended; return which demonstrations moved.
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from goexplore.demos import SUFFIX, Demonstration, parse_demonstration, write_demonstration
 from goexplore.errors import CheckpointError, ConfigError, PolicyError
-from goexplore.files import as_record, make_folder, whole_files
+from goexplore.files import as_record, make_folder, pack, unpack, whole_files
 from goexplore.problems import Problem
 from goexplore.runs import Directory, TrainingMetrics, clear_errors
 from goexplore.training._config import RobustifyConfig, config_from_json, config_to_json
@@ -23,7 +23,7 @@ from goexplore.training._network import Policy
 from goexplore.training._policy_file import SUFFIX as SUFFIX_OF_POLICIES
 from goexplore.training._policy_file import About, save_policy
 
-_POLICY, _OPTIMIZER = "policy.safetensors", "optimizer.safetensors"
+_POLICY, _OPTIMIZER, _ROLLOUTS = "policy.safetensors", "optimizer.safetensors", "rollouts.msgpack.zst"
 
 
 @dataclass(kw_only=True)
@@ -50,6 +50,7 @@ class Resumable(Protocol):
     """A training, as far as checkpoints know it."""
 
     policy: Policy
+    saved_rollouts: Sequence[bytes]
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -128,13 +129,18 @@ class TrainingDirectory(Directory):
         optimizer: torch.optim.Optimizer,
         state: dict[str, Any],
         status: TrainingStatus,
+        rollouts: Sequence[bytes],
     ) -> Path:
-        """Write a checkpoint that is there whole or not at all; keep the last two."""
+        """Write a checkpoint that is there whole or not at all; keep the last two.
+
+        `rollouts` are those under way, of each learning process.
+        """
 
         def write(folder: Path) -> list[Path]:
             save_policy(policy, about, folder / _POLICY)
             (folder / _OPTIMIZER).write_bytes(save(_optimizer_tensors(optimizer)))
-            return [folder / _POLICY, folder / _OPTIMIZER]
+            (folder / _ROLLOUTS).write_bytes(pack(list(rollouts)))
+            return [folder / _POLICY, folder / _OPTIMIZER, folder / _ROLLOUTS]
 
         return self._write_checkpoint(write, {"status": asdict(status), "curriculum": state})
 
@@ -147,10 +153,12 @@ class TrainingDirectory(Directory):
                 training.restore(as_record(TrainingStatus, content["status"]), content["curriculum"])
                 training.policy.load_state_dict(load_file(folder / _POLICY))
                 _restore_optimizer(training.optimizer, load_file(folder / _OPTIMIZER))
+                training.saved_rollouts = unpack(list[bytes], (folder / _ROLLOUTS).read_bytes())
             except (
                 CheckpointError,
                 PolicyError,
                 SafetensorError,
+                OSError,
                 LookupError,
                 TypeError,
                 ValueError,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,6 +63,8 @@ class TrainingMethod(ABC):
     frame_skip: int
     collector: Collector | None = None
     """Plays rollouts, once there are any."""
+    saved_rollouts: Sequence[bytes] = ()
+    """Those of each process that were under way at the checkpoint, until they go on."""
 
     @property
     @abstractmethod
@@ -86,6 +90,24 @@ class TrainingMethod(ABC):
     @abstractmethod
     def restore(self, status: TrainingStatus, state: dict[str, Any]) -> None:
         """Go back to a checkpoint, except for the weights and what the optimiser remembers."""
+
+    def rollouts(self) -> bytes:
+        """Return this process's rollouts under way, packed; nothing where there are none."""
+        if self.collector is not None:
+            return self.collector.state()
+        fit = len(self.saved_rollouts) == self.group.size
+        return self.saved_rollouts[self.group.number] if fit else b""
+
+    def play_with(self, collector: Collector) -> None:
+        """Play with this from now on: go on with the rollouts of the checkpoint, or begin new ones."""
+        mine = self.rollouts()
+        if not (mine and collector.restore(mine)):
+            if any(self.saved_rollouts):
+                logging.getLogger("goexplore").warning(
+                    "warning: there are fewer or more processes than before, so rollouts under way begin anew"
+                )
+            collector.begin()
+        self.collector, self.saved_rollouts = collector, ()
 
     @property
     def starting_points(self) -> list[int]:

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from goexplore.archive import Actions
 from goexplore.envs import Environment, EpisodeEnd, Location, Step
 from goexplore.errors import ConfigError, EngineError, require_between
+from goexplore.files import unpack
 from goexplore.play import (
     MAX_NO_OPS,
     REPEAT_ACTION_PROBABILITY,
+    GameState,
     PreprocessingConfig,
     Preprocessor,
     StochasticGame,
@@ -96,6 +98,16 @@ class Transition(NamedTuple):
     """The demonstration's action, where that was played instead of the policy's: not to be learnt from."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RolloutState:
+    """A rollout under way, for a checkpoint."""
+
+    random: int
+    """The state of its stream of draws."""
+    observation: bytes
+    """What the policy sees."""
+
+
 class Rollout(ABC):
     """One environment that plays rollouts, one after the other."""
 
@@ -136,6 +148,19 @@ class Rollout(ABC):
     def result(self) -> Result | None:
         """Return how the rollout went so far; None if it did not begin where `begin` said."""
 
+    @abstractmethod
+    def state(self) -> RolloutState:
+        """Return everything needed to go on with the rollout in another process."""
+
+    @abstractmethod
+    def restore(self, packed: bytes) -> None:
+        """Go on with a rollout whose state was packed."""
+
+    def _restore(self, state: RolloutState) -> None:
+        self.random, self.ending = SplitMix64(state.random), None
+        seen = self.preprocessor.observation
+        seen[:] = np.frombuffer(state.observation, seen.dtype).reshape(seen.shape)
+
     def location(self) -> Location:
         """Return where in the game the rollout is."""
         return self._game.location()
@@ -143,6 +168,20 @@ class Rollout(ABC):
     def picture(self) -> NDArray[np.uint8] | None:
         """Return the screen for people to look at, if there is one."""
         return self.env.picture()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DemonstrationRolloutState(RolloutState):
+    game: GameState
+    demonstration: int
+    start: Start | None
+    goal: list[float]
+    score: float
+    steps: int
+    success: bool
+    last_step: int
+    alive_after_loss: bool
+    burn_in_actions: bytes | tuple[int, ...]
 
 
 class DemonstrationRollout(Rollout):
@@ -168,11 +207,7 @@ class DemonstrationRollout(Rollout):
         scores = buffer.scores[number]
         self._goal = scores[point:] - scores[point]
         """What the demonstration wins from here on, after each number of training frames."""
-        self._step_cost = buffer.step_costs[number]
-        self._must_end = buffer.ends[number]
-        """Whether success means to end the episode, as the demonstration does."""
-        self._must_terminate = buffer.terminates[number]
-        """Whether a time limit is no such end: who only lets time pass has not reached the goal."""
+        self._imitate(number)
         self._clear()
         if point == 0:  # the real start, with random no-ops (appendix A.7)
             self._game.reset(self.random.index(self._config.no_ops + 1))
@@ -185,6 +220,49 @@ class DemonstrationRollout(Rollout):
         self._game.restore(state)
         self._game.follow(actions[position:begin])
         self.preprocessor.observation[:] = buffer.observation(number, begin)
+
+    def _imitate(self, demonstration: int) -> None:
+        """Be measured by a demonstration."""
+        buffer, self._demonstration = self._buffer, demonstration
+        self._step_cost = buffer.step_costs[demonstration]
+        self._must_end = buffer.ends[demonstration]
+        """Whether success means to end the episode, as the demonstration does."""
+        self._must_terminate = buffer.terminates[demonstration]
+        """Whether a time limit is no such end: who only lets time pass has not reached the goal."""
+
+    def state(self) -> RolloutState:
+        """Return everything needed to go on with the rollout in another process."""
+        return _DemonstrationRolloutState(
+            random=self.random.state,
+            observation=self.preprocessor.observation.tobytes(),
+            game=self._game.snapshot(),
+            demonstration=self._demonstration,
+            start=self._start,
+            goal=self._goal.tolist(),
+            score=self._score,
+            steps=self._steps,
+            success=self._success,
+            last_step=self._last_step,
+            alive_after_loss=self._alive_after_loss,
+            burn_in_actions=self._burn_in_actions,
+        )
+
+    def restore(self, packed: bytes) -> None:
+        """Go on with a rollout whose state was packed."""
+        state = unpack(_DemonstrationRolloutState, packed)
+        numbers = {state.demonstration, *([] if state.start is None else [state.start.demonstration])}
+        if not numbers <= set(range(len(self._buffer.lengths))) or not state.goal:
+            raise ValueError("a rollout of another demonstration")
+        if any(action >= self._buffer.action_count for action in state.burn_in_actions):
+            raise ValueError("a burn-in with other actions")
+        self._restore(state)
+        self._game.restore(state.game)
+        self._imitate(state.demonstration)
+        self._clear()
+        self._start, self._goal = state.start, np.array(state.goal)
+        self._score, self._steps, self._success = state.score, state.steps, state.success
+        self._last_step, self._alive_after_loss = state.last_step, state.alive_after_loss
+        self._burn_in_actions = state.burn_in_actions
 
     def _begin_after_death(self) -> None:
         """Go on with the lives that are left: what is still to be won may take as long as all of it."""

@@ -251,7 +251,7 @@ class SearchTraining(TrainingMethod):
             self.status.updates, config.environments_of_each(self.group.size)
         )
         vector_env = start_environments(
-            RolloutFactory(make, self.env, self._buffer.shape, self._buffer.dtype),
+            RolloutFactory(make, self.env, self._buffer.shape, self._buffer.dtype, own),
             streams,
             workers=self._env_workers,
             cores=torch.get_num_threads(),
@@ -334,7 +334,8 @@ class SearchTraining(TrainingMethod):
         ppo = self.ppo
         self._random_streams.restart(self.status.updates)
         if self.collector is None:
-            self.collector = self._start_environments(self._bank)
+            self.play_with(self._start_environments(self._bank))
+        assert self.collector is not None
         self.collector.sees_once = self._frozen
         experience, results = self.collector.collect(ppo.steps, ppo.discount)
         self.learner.decay(self.status.training_frames)

@@ -275,7 +275,7 @@ class _TrainingSession(Session):
             self._save()
             while (reason := self._time_to_stop()) is None:
                 self._after_update(self._training.update())
-                if self.checkpoint_is_due:
+                if self._group.gather(self.checkpoint_is_due)[0]:  # the one that writes decides
                     self._save()
             if reason == "interrupted" and self.writes:
                 self._reporter.log("interrupted: writing a checkpoint (once more to stop without it)")
@@ -352,6 +352,7 @@ class _TrainingSession(Session):
 
     def _save(self) -> None:
         self.saved()
+        rollouts = self._group.gather(self._training.rollouts())
         if self.writes:
             self._directory.write_checkpoint(
                 self._training.policy,
@@ -359,4 +360,5 @@ class _TrainingSession(Session):
                 self._training.optimizer,
                 self._training.state(),
                 self._training.status,
+                rollouts,
             )

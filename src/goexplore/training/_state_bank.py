@@ -104,6 +104,10 @@ class StateBank:
         states = self._states[self._bins[index]]
         return states[random.index(len(states))]
 
+    def has(self, start: Start) -> bool:
+        """Return whether a rollout can begin there."""
+        return start == REAL_START or start in self._bin_of
+
     def update(self, results: Sequence[Result]) -> None:
         """Learn how rollouts went."""
         for start, success in results:

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from goexplore.envs import NativeAtariEnv
 from goexplore.errors import GoExploreError, WorkerError
+from goexplore.files import pack, unpack
 from goexplore.problems import EnvironmentSpec
 from goexplore.random import SplitMix64
+from goexplore.training._bank_rollout import OwnStates, SavedOwnStates
 from goexplore.training._buffer import DemonstrationBuffer
 from goexplore.training._curriculum import Result, Start
 from goexplore.training._rollout import DemonstrationRollout, Rollout, RolloutConfig, Transition
@@ -48,6 +50,8 @@ class VectorEnvironment(Protocol):
 
     observations: Observations
     """What each sees now: environments x channels x rows x columns. Overwritten by every step."""
+    processes: int
+    """In which the emulators play."""
 
     def begin(self, starts: Sequence[Start]) -> None:
         """Begin all rollouts."""
@@ -55,6 +59,14 @@ class VectorEnvironment(Protocol):
 
     def step(self, actions: NDArray[np.int64], starts: Sequence[Start]) -> Batch:
         """Play one training frame each; `starts` are where the next rollouts begin."""
+        ...
+
+    def state(self) -> list[bytes]:
+        """Return all rollouts under way, one packed part for each process that plays."""
+        ...
+
+    def restore(self, parts: Sequence[bytes]) -> None:
+        """Go on with rollouts instead of beginning new ones; raise ValueError where they do not fit."""
         ...
 
     def close(self) -> None:
@@ -76,6 +88,8 @@ class RolloutFactory:
     shape: tuple[int, ...]
     """Of an observation."""
     dtype: np.dtype[Any]
+    own: OwnStates | None = None
+    """What the rollouts of one process share, where they do."""
 
 
 def from_demonstrations(buffer: DemonstrationBuffer, config: RolloutConfig) -> RolloutFactory:
@@ -107,8 +121,16 @@ def start_environments(
     return SerialVectorEnvironment(factory, streams)
 
 
+@dataclass
+class _SavedRollouts:
+    rollouts: list[bytes]
+    own: SavedOwnStates = field(default_factory=dict)
+
+
 class SerialVectorEnvironment:
     """All in this thread, one after the other."""
+
+    processes = 1
 
     def __init__(
         self,
@@ -117,6 +139,7 @@ class SerialVectorEnvironment:
         observations: Observations | None = None,
     ) -> None:
         self._rollouts = [factory.make(SplitMix64(stream)) for stream in streams]
+        self._own = factory.own
         if observations is None:
             observations = np.zeros((len(streams), *factory.shape), factory.dtype)
         self.observations = observations
@@ -150,6 +173,22 @@ class SerialVectorEnvironment:
                     batch.finals[number] = self.observations[number].copy()
                 rollout.begin(starts[number])
         return batch
+
+    def state(self) -> list[bytes]:
+        """Return all rollouts under way."""
+        saved = _SavedRollouts([pack(rollout.state()) for rollout in self._rollouts])
+        if self._own is not None:
+            saved.own.update(self._own.state())
+        return [pack(saved)]
+
+    def restore(self, parts: Sequence[bytes]) -> None:
+        """Go on with rollouts instead of beginning new ones."""
+        (part,) = parts
+        saved = unpack(_SavedRollouts, part)
+        for rollout, state in zip(self._rollouts, saved.rollouts, strict=True):
+            rollout.restore(state)
+        if self._own is not None:
+            self._own.restore(saved.own, self.observations[0])
 
     def _play(self, actions: list[int]) -> Iterable[Transition]:
         return (rollout.step(action) for rollout, action in zip(self._rollouts, actions, strict=True))
@@ -201,6 +240,7 @@ class ProcessVectorEnvironment:
         self._memory = shared_memory.SharedMemory(create=True, size=size)
         self.observations = np.ndarray(shape, factory.dtype, self._memory.buf)
         self._slices = _share(len(streams), workers)
+        self.processes = workers
         context = multiprocessing.get_context("fork")  # what rollouts begin from is there already
         self._connections: list[Connection] = []
         self._processes = []
@@ -239,6 +279,14 @@ class ProcessVectorEnvironment:
                 for number, final in part.finals.items()
             },
         )
+
+    def state(self) -> list[bytes]:
+        """Return all rollouts under way."""
+        return [part for (part,) in self._ask([("state", ())] * len(self._slices))]
+
+    def restore(self, parts: Sequence[bytes]) -> None:
+        """Go on with rollouts instead of beginning new ones."""
+        self._ask([("restore", ([part],)) for _, part in zip(self._slices, parts, strict=True)])
 
     def _ask(self, questions: Sequence[tuple[str, tuple[Any, ...]]]) -> list[Any]:
         try:
@@ -300,7 +348,7 @@ def _serve(
         answer: Any
         try:
             answer = getattr(vector_env, method)(*arguments)
-        except GoExploreError as error:
+        except (GoExploreError, ValueError) as error:
             answer = error
         except Exception as error:
             answer = WorkerError(f"expected an emulator to go on, got {error!r}: please report this")
