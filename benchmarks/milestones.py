@@ -68,9 +68,9 @@ MILESTONES = {
     "level-1": Milestone(
         score=16_000,
         minutes=240,
-        limits="--training-frames 20M",
+        limits="--training-frames 10M",
         samples=["montezuma-level-1-00"],
-        settings="--episodes 32 --ppo.decay-over 20000000",
+        settings="--episodes 32 --ppo.decay-over 10000000",
     ),
     "first-key-backward": Milestone(
         score=100,

@@ -1,4 +1,4 @@
-"""Where rollouts begin: the real start, and states from which success is uncertain."""
+"""Where rollouts begin: the real start, and states from which rollouts fail."""
 
 import json
 from collections import Counter
@@ -65,22 +65,22 @@ class TestDraws:
         made.update([Result(Start(1, 1), True), Result(Start(0, 20), True)])
         assert made.rates[2] == pytest.approx(1 - 0.5 * 0.94**2), "both have a progress of 12 and 13"
 
-    def test_bins_are_drawn_by_how_uncertain_their_success_is(self):
-        """Variances 0.25, 0.09, 0 and 0, and 0.03 for all; states of a bin are equally likely."""
+    def test_bins_are_drawn_by_how_often_they_fail_most_of_all_if_they_succeed_too(self):
+        """0.5 * 0.75, 0.1 * 1.15, 0 * 1.25 and 1 * 0.25, and 0.03 for all; states of a bin are alike."""
         made = bank()
         made.restore({"rates": [[0, 0.5], [1, 0.9], [2, 1.0], [3, 0.0]]})
         drawn = draws(made, 20_000)
         found = Counter(PROGRESS[start.point] // 5 for start in drawn)
-        weights = [0.28, 0.12, 0.03, 0.03]
+        weights = [0.405, 0.145, 0.03, 0.28]
         for where, weight in enumerate(weights):
             assert found[where] / len(drawn) == pytest.approx(weight / sum(weights), abs=0.015)
         points = Counter(start.point for start in drawn if PROGRESS[start.point] // 5 == 1)
         assert set(points) == set(range(5, 17))
         assert min(points.values()) > 0.75 * max(points.values())
 
-    def test_a_floor_keeps_what_is_hopeless(self):
-        made = bank(StateBankConfig(real_start_share=0.0, bin_length=5, every=1, floor=1.0))
-        made.restore({"rates": [[0, 0.5], [1, 0.0], [2, 1.0], [3, 0.5]]})
+    def test_a_floor_keeps_what_is_certain(self):
+        made = bank(StateBankConfig(real_start_share=0.0, bin_length=5, every=1, hope=0.0, floor=1.0))
+        made.restore({"rates": [[0, 0.5], [1, 1.0], [2, 1.0], [3, 0.5]]})
         found = Counter(PROGRESS[start.point] // 5 for start in draws(made))
         assert found[1] / found[0] == pytest.approx(0.8, abs=0.1)
 
@@ -154,6 +154,7 @@ def test_recordings_that_die_at_once_are_refused():
         ("patience", 0),
         ("more_patience", -1),
         ("floor", 0),
+        ("hope", -0.1),
     ],
 )
 def test_impossible_settings_are_refused(setting, value):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import pickle
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -28,6 +28,7 @@ from goexplore.evaluation._players import Player
 from goexplore.evaluation._records import read_episodes, write_episodes
 from goexplore.evaluation._statistics import Estimate, mean_with_interval, share_with_interval
 from goexplore.files import output_errors
+from goexplore.runs import obey_parent
 
 MakePlayer = Callable[[], Player]
 """Makes a player in any process."""
@@ -186,7 +187,9 @@ def _one_thread() -> Iterator[None]:
 @contextlib.contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Yield worker processes, which end at once where something goes wrong here or the user interrupts."""
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(
+        workers, get_context("spawn"), initializer=obey_parent, initargs=(os.getpid(),)
+    )
     try:
         yield pool
     except BaseException as error:
@@ -201,10 +204,6 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
             ) from error
         raise
     pool.shutdown()
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
 
 
 def _play(

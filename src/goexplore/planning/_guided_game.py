@@ -182,11 +182,12 @@ def guide(
     repeat_action_probability: float = REPEAT_ACTION_PROBABILITY,
     deficit: float = 0.0,
 ) -> Guide:
-    """Return the guide by demonstrations.
+    """Return the guide by demonstrations, without their loops.
 
     `env` is the environment on the engine that plays; `cells` tell places apart if memory does not.
     """
     places = choose_places(demonstrations, env, cells)
     game = GuidedGame(env, places)
-    reference = Reference([game.trajectory(each) for each in demonstrations], deficit=deficit)
+    trajectories = [game.trajectory(each).without_loops() for each in demonstrations]
+    reference = Reference(trajectories, deficit=deficit)
     return Guide(env, places, reference, repeat_action_probability)

@@ -86,11 +86,16 @@ class Trajectory:
         """
         kept, step = [], 0
         won = np.cumsum([0, *(reward != 0 for reward in self.rewards)])
+        positions = np.array([place.position for place in self.places], np.int64)
         alike: dict[Hashable, list[int]] = {}
         for index, place in enumerate(self.places):
-            alike.setdefault((place.key, place.level, int(won[index])), []).append(index)
-        positions = np.array([place.position for place in self.places], np.int64)
+            if not self._is_stale(index):
+                alike.setdefault((place.key, place.level, int(won[index])), []).append(index)
         while step < len(self.actions) and positions.shape[1] > 0:
+            if self._is_stale(step):
+                kept.append(step)
+                step += 1
+                continue
             place = self.places[step]
             later = np.array(alike[place.key, place.level, int(won[step])])
             later = later[later >= step]
@@ -109,6 +114,19 @@ class Trajectory:
             [self.rewards[each] for each in kept],
             [*(self.places[each] for each in kept), self.places[-1]],
         )
+
+
+    def _is_stale(self, index: int) -> bool:
+        """Return whether a place is that of a room just entered, with the position in the room before.
+
+        Games may change the room's number a frame earlier than the position. Such a place is like one at the
+        other end of the room, so a whole room could be taken for a loop.
+        """
+        if not 0 < index < len(self.places) - 1:
+            return False
+        before, place, after = self.places[index - 1 : index + 2]
+        moved = sum(abs(one - other) for one, other in zip(place.position, after.position, strict=True))
+        return before.key != place.key == after.key and moved > LOST
 
 
 class Reference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -17,6 +18,7 @@ from goexplore.planning._guided_game import guide
 from goexplore.planning._recording import Recording
 from goexplore.problems import CellsSpec, EnvironmentSpec
 from goexplore.random import stream_state
+from goexplore.runs import obey_parent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,8 @@ _players: dict[int, ExpertPlayer] = {}
 """Of a worker process: it has one."""
 
 
-def _begin(settings: ExpertSettings) -> None:
+def _begin(settings: ExpertSettings, parent: int) -> None:
+    obey_parent(parent)
     _players[0] = settings.make()
 
 
@@ -111,7 +114,7 @@ def _played(settings: ExpertSettings, seeds: list[int], workers: int) -> Iterato
             yield play_trial(player, seed)
         return
     pool = ProcessPoolExecutor(
-        min(workers, len(seeds)), get_context("fork"), initializer=_begin, initargs=(settings,)
+        min(workers, len(seeds)), get_context("fork"), initializer=_begin, initargs=(settings, os.getpid())
     )
     try:
         with pool:

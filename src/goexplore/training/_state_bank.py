@@ -1,4 +1,4 @@
-"""Where rollouts begin: at states of recorded episodes, most often where success is most uncertain."""
+"""Where rollouts begin: at states of recorded episodes, most often where they fail."""
 
 from __future__ import annotations
 
@@ -49,8 +49,11 @@ class StateBankConfig:
     """Training frames between the states of a recording that rollouts begin at."""
     learning_rate: float = 0.06
     """How much a rollout's success counts in the success rate of where it began."""
+    hope: float = 0.25
+    """Weight of states from which no rollout has succeeded yet; at most 0.4 where success is uncertain. The
+    expert got through there, so it can be learnt."""
     floor: float = 0.03
-    """Weight of states from which success is certain, or hopeless; at most 0.25 is added to it."""
+    """Weight that is added for all states, so that what is certain by now is not forgotten."""
 
     def __post_init__(self) -> None:
         for name in ("real_start_share", "after_death", "own_share", "held_up_share", "learning_rate"):
@@ -60,11 +63,12 @@ class StateBankConfig:
         require_positive("patience", self.patience)
         require_at_least("more_patience", self.more_patience, 0)
         require_at_least("held_up", self.held_up, 0)
+        require_between("hope", self.hope, 0, 1)
         require_between("floor", self.floor, 1e-6, 1)
 
 
 class StateBank:
-    """Draws starts and learns from results where success is uncertain."""
+    """Draws starts and learns from results where rollouts fail."""
 
     def __init__(self, buffer: RecordingBuffer, config: StateBankConfig) -> None:
         """Begin with the recordings of a buffer."""
@@ -93,10 +97,10 @@ class StateBank:
 
     def _update_weights(self) -> None:
         rates = np.array([self.rates[each] for each in self._bins])
-        self._cumulative = np.cumsum(rates * (1 - rates) + self._config.floor)
+        self._cumulative = np.cumsum((1 - rates) * (rates + self._config.hope) + self._config.floor)
 
     def draw(self, random: SplitMix64) -> Start:
-        """Draw the real start, or a state from which success is uncertain."""
+        """Draw the real start, or a state, most often one from which rollouts fail."""
         if random.happens(self._config.real_start_share):
             return REAL_START
         chance = random.uniform(1)[0] * self._cumulative[-1]

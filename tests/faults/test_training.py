@@ -1,0 +1,112 @@
+"""Whatever happens to a training, it goes on to the weights of one to which nothing happened."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from goexplore.runs import is_started
+from tests.cli.commands import checkpoint
+
+KILLS = 15
+TRAINING_FRAMES = 8192
+
+
+def begin(run):
+    command = [sys.executable, "-m", "tests.faults.work", "train", str(run), str(TRAINING_FRAMES)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def finish(run):
+    process = begin(run)
+    said, _ = process.communicate(timeout=600)
+    assert "Traceback" not in said, said
+    return process.returncode, said
+
+
+def result(run):
+    """Return the weights, and the expert's episodes: whichever was played first, they are the same."""
+    episodes = sorted((run / "expert.jsonl").read_bytes().splitlines())
+    return (checkpoint(run) / "optimizer.safetensors").read_bytes(), weights(run), episodes
+
+
+def weights(run):
+    from goexplore.training import TrainingDirectory, load_policy
+
+    policy, _ = load_policy(TrainingDirectory.open(run).last_policy())
+    return {name: each.numpy().tobytes() for name, each in policy.state_dict().items()}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    run = tmp_path_factory.mktemp("undisturbed") / "run"
+    code, said = finish(run)
+    assert code == 0, said
+    return result(run)
+
+
+def trained(run):
+    """Return the training frames of the last checkpoint."""
+    if not any((run / "checkpoints").glob("[0-9]*")):
+        return 0
+    return json.loads((checkpoint(run) / "meta.json").read_text())["content"]["status"]["training_frames"]
+
+
+def test_a_training_is_killed(tmp_path, undisturbed, figures):
+    chance = random.Random(1)
+    kills = 0
+    while kills < KILLS:
+        run = tmp_path / f"run{kills}"
+        while True:
+            process = begin(run)
+            before = len(list(run.glob("checkpoints/*")))
+            while process.poll() is None and len(list(run.glob("checkpoints/*"))) == before == 0:
+                time.sleep(0.01)
+            time.sleep(1.5 + 2.5 * chance.random())
+            if process.poll() is not None:
+                break
+            process.kill()
+            process.communicate()
+            kills += 1
+            figures.faults += 1
+            if is_started(run):
+                lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()[:-1]]
+                done = max((line["training_frames"] for line in lines), default=0)
+                figures.lost.append(max(0, done - trained(run)))
+        said, _ = process.communicate()
+        assert process.returncode == 0, said
+        assert result(run) == undisturbed
+        figures.survived = figures.faults
+
+
+def test_one_bit_of_a_training_is_flipped(tmp_path, undisturbed, figures):
+    """The weights are the same, or one line says why it does not go on."""
+    run, chance = tmp_path / "run", random.Random(2)
+    process = begin(run)
+    while trained(run) < TRAINING_FRAMES // 4 and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    files = sorted(file.relative_to(run) for file in run.rglob("*") if file.is_file() and file.stat().st_size)
+    for name in files:
+        if name.parts[0] in ("policies", "tensorboard"):
+            continue  # nothing is read from there
+        copy = tmp_path / "copy"
+        shutil.copytree(run, copy)
+        content = bytearray((copy / name).read_bytes())
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        (copy / name).write_bytes(content)
+        code, said = finish(copy)
+        figures.faults += 1
+        figures.told += "told: " in said or "warning: " in said
+        if code == 0:
+            assert result(copy) == undisturbed, name
+            figures.survived += 1
+        else:
+            assert code == 2, (name, said)
+            assert "told: " in said, (name, said)
+        shutil.rmtree(copy)
