@@ -4,7 +4,7 @@ BIN := .venv/bin
 DEMO_MINUTES ?= 3
 DEMO_RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: help demo test test-all lint bench-explore bench-robustify milestones results results-long clean
+.PHONY: help demo test test-all test-faults lint bench-explore bench-robustify milestones results results-long clean
 
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -33,7 +33,10 @@ test: lint ## check style and types, run the test suite
 	$(BIN)/python -m pytest -n auto --dist loadscope
 
 test-all: lint ## run the slow tests too
-	$(BIN)/python -m pytest -m ''
+	$(BIN)/python -m pytest -m 'not faults'
+
+test-faults: .venv/dev ## kill, stop, cut, fill and flip while searches, trainings and evaluations run (some minutes)
+	$(BIN)/python -m pytest -m faults tests/faults
 
 bench-explore: .venv/dev ## speed against the bare emulator, at 1,000,000 cells, and memory per cell
 	$(BIN)/python benchmarks/bench_explore.py

@@ -247,10 +247,11 @@ def test_a_checkpoint_is_cut(tmp_path, undisturbed, figures):
                 os.truncate(checkpoint(copy) / name, length)
             code, said = finish(kind, copy)
             assert code == 0, said
-            assert "is not used" in one_line(said), said
+            is_whole = name == "meta.json" and length == size - 1  # but for the end of its last line
+            assert is_whole or "is not used" in one_line(said), said
             assert tables(copy) == undisturbed(kind)
             figures.faults += 1
-            figures.told += 1
+            figures.told += not is_whole
             figures.survived += 1
             shutil.rmtree(copy)
 

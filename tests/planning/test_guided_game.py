@@ -1,6 +1,7 @@
 """Games that know where in demonstrations they are: their places, and the native engine's own tracking."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -187,37 +188,31 @@ class TestNative:
         (demonstration,) = find_demonstrations(name, verify=False)
         one.reset()
         other.reset()
-        for action in demonstration.actions[:3000]:
+        played = demonstration.actions[:3000]
+        for action in played:
             one.step(action, None)
             other.step(action, None)
             assert one.tracker == other.tracker
-        assert one.progress > 0.9 * min(3000, len(demonstration.actions))
+        assert one.progress > 0.9 * one.reference.goal * len(played) / len(demonstration.actions)
 
     def test_and_into_another_level(self):
         one, other = self.both("montezuma-three-levels")
-        second = one.reference.stretches[1].rows.start
         (demonstration,) = find_demonstrations("montezuma-three-levels", verify=False)
         one.reset()
         other.reset()
-        for action in demonstration.actions[: second + 200]:
+        second = one.reference.stretches[1].rows.start
+        for action in demonstration.actions:
             one.step(action, None)
             other.step(action, None)
             assert one.tracker == other.tracker
+            if one.tracker.row > second + 30:
+                break
         assert one.tracker.base > 0
-        assert one.tracker.row > second
 
-    def test_and_from_any_situation(self):
-        one, other = self.both("montezuma-first-key-00")
-        self.compare(one, other, 40, wander=0.0, seed=5)
-        situation = one.situation()
-        self.compare(one, other, 60, wander=0.2, seed=6)
-        for game in (one, other):
-            game.restore(situation)
-            assert game.tracker == situation.tracker
-            game.step(0, None)
-        assert one.tracker == other.tracker
 
-    def test_ale_py_is_followed_by_the_reference(self):
-        demonstration = first_key()
-        game = guide([demonstration], AtariGame(game="montezuma_revenge"), DefaultCells())()
-        assert game._planner is None
+def test_a_demonstration_guides_without_its_loops():
+    """It crosses every room that it must, though the room's number changes a frame before the position."""
+    demonstrations = find_demonstrations("montezuma-level-1-00", verify=False)
+    rows = guide(demonstrations, native(demonstrations[0].env), DefaultCells())().reference.rows
+    rooms = [room for (_, room), _ in itertools.groupby(row.place.key for row in rows)]
+    assert rooms == [1, 2, 6, 7, 13, 14, 22, 23, 22, 21, 13, 12, 11, 19, 18, 17, 16, 15, 1]
