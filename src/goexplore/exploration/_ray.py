@@ -14,9 +14,10 @@ import logging
 import os
 import pickle
 import socket
+import sys
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from math import ceil
@@ -185,6 +186,7 @@ class _Node:
     portions: dict[Any, list[int]] = field(default_factory=dict)
     """Indices of the tasks of each portion that it has still to answer, by call."""
     announced: bool = False
+    """Whether it has been ready, and the user has heard of it."""
 
     @property
     def name(self) -> str:
@@ -282,17 +284,11 @@ class RayExecutor:
             raise
 
     def _begin(self) -> None:
-        """Wait until all nodes are ready; one that cannot be used is an error, for it is meant to be used."""
+        """Wait until all nodes are ready. One that cannot be used is an error now, and a warning later."""
         self._look()
         while any(not node.is_ready for node in self._nodes):
             for node in self._answered():
-                try:
-                    self._advance(node)
-                except _Unusable as error:
-                    raise type(error.reason)(f"Ray: node {node.name}: {error}") from error
-                except self._ray.exceptions.RayError:
-                    self._drop(node, "is lost")
-                    self._look()
+                self._take(node, deque(), Counter())
         if not self._nodes:
             raise WorkerError(
                 "expected a Ray cluster that has CPUs, got one without: start Ray on more machines with "
@@ -356,26 +352,32 @@ class RayExecutor:
                 self._look()
             self._hand_out(tasks, waiting)
             for node in self._answered():
-                try:
-                    found = self._advance(node)
-                except _Unusable as error:
-                    self._drop(node, f"is not used: {error}")
-                except self._ray.exceptions.RayError:
-                    lost = sorted(chain.from_iterable(node.portions.values()))
-                    self._drop(node, f"is lost, {len(lost)} explorations are run again")
-                    waiting.extendleft(reversed(lost))
-                    losses.update(lost)
-                    if losses.total() and max(losses.values()) > _MAX_LOSSES:
-                        raise WorkerError(
-                            f"an exploration was lost with its node {_MAX_LOSSES + 1} times: explore without "
-                            "Ray to see whether it crashes its process"
-                        ) from None
-                    self._look()
-                else:
-                    results |= found
-                    for each in found.values():
-                        on_result(each)
+                found = self._take(node, waiting, losses)
+                results |= found
+                for each in found.values():
+                    on_result(each)
         return [results[index] for index in range(len(tasks))]
+
+    def _take(self, node: _Node, waiting: deque[int], losses: Counter[int]) -> dict[int, ExplorationResult]:
+        """Return what a node has found, by the indices of the tasks; queue its tasks again if it is lost."""
+        try:
+            return self._advance(node)
+        except _Unusable as error:
+            if not self._begun:  # the user means to use it
+                raise type(error.reason)(f"Ray: node {node.name}: {error}") from error
+            self._drop(node, f"is not used: {error}")
+        except self._ray.exceptions.RayError:
+            lost = sorted(chain.from_iterable(node.portions.values()))
+            self._drop(node, f"is lost, {len(lost)} explorations are run again" if node.announced else "")
+            waiting.extendleft(reversed(lost))
+            losses.update(lost)
+            if max(losses.values(), default=0) > _MAX_LOSSES:
+                raise WorkerError(
+                    f"an exploration was lost with its node {_MAX_LOSSES + 1} times: explore without Ray to "
+                    "see whether it crashes its process"
+                ) from None
+            self._look()
+        return {}
 
     def _hand_out(self, tasks: Sequence[Task], waiting: deque[int]) -> None:
         """Give portions to nodes that have too few: everyone gets a first before anyone gets a second."""
@@ -487,10 +489,12 @@ class RayExecutor:
             self._nodes.append(node)
 
     def _drop(self, node: _Node, why: str) -> None:
+        """Go on without a node; where the user has heard of it, say why."""
         self._nodes.remove(node)
         with contextlib.suppress(Exception):
             self._ray.kill(node.actor)
-        self.warn(f"warning: Ray: node {node.name} {why}: {self._size()}")
+        if why:
+            self.warn(f"warning: Ray: node {node.name} {why}: {self._size()}")
 
     def _send_index(self, nodes: Sequence[_Node]) -> None:
         pieces = self._score_index.pieces()
@@ -559,7 +563,7 @@ def _import_ray(address: str | None) -> Any:
     """Return Ray, with its messages and statistics off."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns
-    if address is None:
+    if address is None and "ray" not in sys.modules:  # it is read then: for a cluster that we start
         os.environ.setdefault("RAY_AUTH_MODE", "token")
     try:
         ray = importlib.import_module("ray")
@@ -581,13 +585,26 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
         settings = {"address": address}
         _require_reachable(address)
     try:
-        ray.init(**settings, **quiet)
+        with _without_logs_of_nodes(ray):
+            ray.init(**settings, **quiet)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         where = "to start on this machine" if address is None else f"at `ray_address` {address}"
         reason = " ".join(str(error).split())
         raise WorkerError(
             f"expected a Ray cluster {where}, got none ({reason}): docs/cluster.md says how to start one"
         ) from error
+
+
+@contextlib.contextmanager
+def _without_logs_of_nodes(ray: Any) -> Iterator[None]:
+    """Keep Ray from printing pages of the logs of a node that is lost, for which it has no setting."""
+    module = ray._private.worker
+    listen = getattr(module, "listen_error_messages", None)
+    module.listen_error_messages = lambda *arguments: None
+    try:
+        yield
+    finally:
+        module.listen_error_messages = listen
 
 
 def _require_reachable(address: str) -> None:
