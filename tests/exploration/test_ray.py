@@ -96,7 +96,7 @@ def run(search, batches=BATCHES, *callbacks, **settings):
     return search
 
 
-@pytest.mark.parametrize("kind", [Field, Lock, Timed])
+@pytest.mark.parametrize("kind", [Lock, Timed])
 def test_nodes_find_what_the_serial_executor_finds(kind, executor_of, heard, tmp_path):
     executor = executor_of(kind)
     assert (executor.nodes, executor.workers) == (2, 2)
@@ -105,6 +105,7 @@ def test_nodes_find_what_the_serial_executor_finds(kind, executor_of, heard, tmp
     assert saved(search, tmp_path / "run") == reference(tmp_path / "reference", kind)
 
 
+@pytest.mark.slow
 def test_more_workers_find_the_same(executor_of, tmp_path):
     executor = executor_of(workers=2)
     assert executor.workers == 4
@@ -140,7 +141,7 @@ needs_native = pytest.mark.skipif(native.atari is None, reason="there is no nati
 @pytest.mark.parametrize(
     ("problem", "engine"),
     [
-        pytest.param(MONTEZUMA, "native", marks=needs_native),
+        pytest.param(MONTEZUMA, "native", marks=[needs_native, pytest.mark.slow]),
         pytest.param(PITFALL_PIXELS, "native", marks=[needs_native, pytest.mark.slow]),
         pytest.param(TWO_MAZES, "auto", marks=pytest.mark.slow),
         pytest.param(MONTEZUMA, "ale", marks=pytest.mark.slow),
@@ -154,26 +155,33 @@ def test_nodes_are_killed_and_join_in_the_middle_and_nothing_changes(
     problem, _ = problem.with_engine(engine)
     nodes, kills = [cluster.add_node(num_cpus=2)], []
 
-    def kill_one(search):
-        if nodes and search.status.batches == when:
+    def kill_one(batches, search):
+        if nodes and search.status.batches == batches:
             kill(nodes.pop(), cluster)
-            kills.append(when)
+            kills.append(batches)
 
     with contextlib.closing(problem.make_executor(None, executor="ray", warn=heard.append)) as executor:
         assert (executor.nodes, executor.workers) == (3, 4)
         search = search_of(problem, executor)
-        for _ in range(2):
-            when = search.status.batches + 2
-            run(search, when + 2, tick=kill_one)
-            assert executor.nodes == 2
-            nodes.append(cluster.add_node(num_cpus=2))
-            while executor.nodes < 3:
-                run(search, search.status.batches + 1)
-        cluster.remove_node(nodes.pop())
+        run(search, 4, tick=partial(kill_one, 2))
+        assert executor.nodes == 2
+        nodes.append(cluster.add_node(num_cpus=2))
+        while executor.nodes < 3:
+            run(search, search.status.batches + 1)
+        batches = search.status.batches
+        run(search, batches + 4, tick=partial(kill_one, batches + 2))
     assert len(kills) == 2
-    assert len([line for line in heard if "has joined: 3 nodes, 4 workers" in line]) == 2
+    assert len([line for line in heard if "has joined: 3 nodes, 4 workers" in line]) == 1
     assert len([line for line in heard if "explorations are run again: 2 nodes, 2 workers" in line]) == 2
     assert saved(search, tmp_path / "ray") == serial(problem, search.status.batches, tmp_path / "serial")
+
+
+@needs_native
+def test_the_native_engine_finds_the_same_in_threads_on_all_nodes(cluster, tmp_path):
+    problem, _ = MONTEZUMA.with_engine("native")
+    with contextlib.closing(problem.make_executor(None, executor="ray")) as executor:
+        search = run(search_of(problem, executor), 6)
+    assert saved(search, tmp_path / "ray") == serial(problem, 6, tmp_path / "serial")
 
 
 def test_dynamic_cells_are_revised_on_all_nodes(cluster, tmp_path):
@@ -185,13 +193,13 @@ def test_dynamic_cells_are_revised_on_all_nodes(cluster, tmp_path):
 
 
 def actors():
-    """Return the processes of our actors on all nodes."""
-    found = []
+    """Return the processes of our actors on all nodes, without their workers, which are called the same."""
+    found = {}
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if "ray::_NodeActor" in " ".join(process.cmdline()):
-                found.append(process)
-    return found
+                found[process.pid] = process
+    return [process for process in found.values() if process.ppid() not in found]
 
 
 def test_an_actor_that_was_killed_is_replaced_on_its_node(executor_of, heard, tmp_path):
@@ -207,6 +215,7 @@ def test_an_actor_that_was_killed_is_replaced_on_its_node(executor_of, heard, tm
     assert saved(search, tmp_path / "run") == saved(calm, tmp_path / "calm")
 
 
+@pytest.mark.slow
 def test_a_search_without_nodes_waits_and_ends_after_a_while(executor_of, monkeypatch):
     executor = executor_of(timeout_seconds=1.0)
     search = make_search(executor)
@@ -216,10 +225,10 @@ def test_a_search_without_nodes_waits_and_ends_after_a_while(executor_of, monkey
     with pytest.raises(WorkerError, match=r"expected a node of the Ray cluster.*got none for 1 s"):
         run(search)
     monkeypatch.undo()
-    run(search, 2)
-    assert executor.nodes == 2
+    assert run(search, 2).status.batches == 2
 
 
+@pytest.mark.slow
 def test_an_exploration_that_is_lost_again_and_again_ends_the_search(executor_of, monkeypatch):
     monkeypatch.setattr(_ray, "_MAX_LOSSES", 1)
     monkeypatch.setattr(_ray, "_SECONDS_BETWEEN_LOOKS", 0.1)
@@ -268,11 +277,9 @@ def test_closing_stops_actors_and_workers(executor_of):
 
 
 def test_an_action_that_kills_workers_on_every_node_becomes_an_event_as_without_ray(executor_of, tmp_path):
-    searches = []
     with contextlib.closing(ProcessExecutor(partial(kernel_of, Deadly), workers=2)) as processes:
-        for executor in (processes, executor_of(Deadly)):
-            searches.append(run(make_search(executor, batch_size=10), 2))
-    one, other = searches
+        one = run(make_search(processes, batch_size=10), 2)
+    other = run(make_search(executor_of(Deadly), batch_size=10), 2)
     assert other.archive.events["worker-crash"]
     assert saved(one, tmp_path / "one") == saved(other, tmp_path / "other")
 
@@ -346,6 +353,7 @@ def test_other_versions_are_refused(executor_of, monkeypatch):
         executor_of()
 
 
+@pytest.mark.slow
 def test_a_node_without_goexplore_is_refused_and_the_search_goes_on(
     cluster, executor_of, heard, tmp_path, monkeypatch
 ):
@@ -357,7 +365,6 @@ def test_a_node_without_goexplore_is_refused_and_the_search_goes_on(
     try:
         while "is not used" not in heard[-1]:
             run(search, search.status.batches + 1)
-        print(heard)
         with pytest.raises(WorkerError, match=r"node .*: .*is goexplore installed there\?"):
             executor_of()
     finally:
@@ -365,8 +372,8 @@ def test_a_node_without_goexplore_is_refused_and_the_search_goes_on(
 
 
 def test_an_actor_that_never_begins_is_told(executor_of, monkeypatch):
-    monkeypatch.setattr(_ray, "_SECONDS_TO_BEGIN", 1.0)
     executor_of()  # has all CPUs
+    monkeypatch.setattr(_ray, "_SECONDS_TO_BEGIN", 1.0)
     with pytest.raises(WorkerError, match=r"expected a process to begin within 1 s, got none: its CPUs may"):
         executor_of()
 

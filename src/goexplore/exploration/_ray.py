@@ -338,6 +338,7 @@ class RayExecutor:
                 node.open(self._settings)
             self._send_index(self._nodes)
         self._interrupted = True
+        self._last_answer = monotonic()
         results = self._run(tasks, on_result)
         self._interrupted = False
         self.crashed_tasks += sum(found.given_up for found in results)
@@ -518,12 +519,9 @@ class RayExecutor:
         nodes, self._nodes = self._nodes, []
         if not self._ray.is_initialized():
             return
-        with contextlib.suppress(self._ray.exceptions.RayError):
-            self._ray.wait(
-                [node.actor.close.remote() for node in nodes] or [self._ray.put(None)],
-                num_returns=len(nodes) or 1,
-                timeout=_SECONDS_TO_CLOSE,
-            )
+        closing = [node.actor.close.remote() for node in nodes if node.versions is None]
+        if closing:
+            self._ray.wait(closing, num_returns=len(closing), timeout=_SECONDS_TO_CLOSE)
         for node in nodes:
             with contextlib.suppress(Exception):
                 self._ray.kill(node.actor)
