@@ -1,9 +1,9 @@
 """What does Ray cost? Its speed beside threads of one process, with the native engine and as many workers.
 
 Machines are noisy, so the result is a ratio of things measured in turns, in one run. The cluster has one or
-more nodes on this machine, which share its cores: each gets the same part of the workers. Where other programs
-use these cores too, more processes get a larger share of them, and only the ratio of game frames per second of
-processor time, of all processes together, means anything.
+more nodes on this machine, which share its cores: each gets the same part of the workers. Where other
+programs use these cores too, more processes get a larger share of them, and only the ratio of game frames per
+second of processor time, of all processes together, means anything.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import psutil
-from bench_explore import explore_for, make_search, problem_on, ratio_of_turns
 
+from bench_explore import explore_for, make_search, problem_on, ratio_of_turns
 from goexplore.api import usable_cores
 from goexplore.exploration import Search
 
@@ -26,7 +27,9 @@ def cluster(nodes: int, workers: int) -> Iterator[str]:
     """Start a Ray cluster of several nodes on this machine; yield its address."""
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": workers, "include_dashboard": False})
+    made: Any = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": workers, "include_dashboard": False}
+    )
     try:
         for _ in range(nodes - 1):
             made.add_node(num_cpus=workers)
@@ -92,7 +95,7 @@ def main() -> None:
     chosen = parser.parse_args()
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     ratios = {
-        f"{nodes} nodes": against_threads(
+        str(nodes): against_threads(
             chosen.problem, nodes=nodes, workers=chosen.workers, turns=chosen.turns, seconds=chosen.seconds
         )
         for nodes in (1, 2)

@@ -560,6 +560,7 @@ def _require_same(theirs: dict[str, str]) -> None:
 def _import_ray(address: str | None) -> Any:
     """Return Ray, with its messages and statistics off."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns
     if address is None and "ray" not in sys.modules:  # it is read then: for a cluster that we start
         os.environ.setdefault("RAY_AUTH_MODE", "token")
@@ -586,10 +587,15 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
         with _without_logs_of_nodes(ray):
             ray.init(**settings, **quiet)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        where = "to start on this machine" if address is None else f"at `ray_address` {address}"
         reason = " ".join(str(error).split())
+        if address is None:
+            raise WorkerError(
+                f"expected a Ray cluster to start on this machine, got none ({reason}): explore without "
+                "`executor` ray"
+            ) from error
         raise WorkerError(
-            f"expected a Ray cluster {where}, got none ({reason}): docs/cluster.md says how to start one"
+            f"expected a Ray cluster at `ray_address` {address}, got none ({reason}): run this on one of its "
+            "machines, with its token and RAY_AUTH_MODE=token if it has one (docs/cluster.md)"
         ) from error
 
 
