@@ -47,9 +47,12 @@ ExecutorWish: TypeAlias = Literal["auto", "ray"]
 _PORTIONS = 2
 """Portions that a node has at once: the next one is there when it has finished the last."""
 
-_SHARE = 3
+_SHARE = 2
 """A portion is this part of what a node would get of the tasks that are left if all got their share at once:
 fewer calls at first, and at the end small portions, so that all nodes finish together."""
+
+_LEAST = 2
+"""Tasks of a portion for each worker, at least: a call costs about as much as half an exploration."""
 
 _PIECES = 40
 """Pieces of the index that are sent at once: about a megabyte."""
@@ -387,7 +390,7 @@ class RayExecutor:
             for node in ready:
                 if waiting and len(node.portions) == count:
                     share = len(waiting) * node.workers / workers
-                    size = min(max(ceil(share / _SHARE), node.workers), len(waiting))
+                    size = min(max(ceil(share / _SHARE), _LEAST * node.workers), len(waiting))
                     portion = [waiting.popleft() for _ in range(size)]
                     call = node.actor.run.remote(node.synced, _dumps([tasks[index] for index in portion]))
                     node.portions[call] = portion
@@ -560,7 +563,6 @@ def _require_same(theirs: dict[str, str]) -> None:
 def _import_ray(address: str | None) -> Any:
     """Return Ray, with its messages and statistics off."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns
     if address is None and "ray" not in sys.modules:  # it is read then: for a cluster that we start
         os.environ.setdefault("RAY_AUTH_MODE", "token")
