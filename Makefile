@@ -4,7 +4,7 @@ BIN := .venv/bin
 DEMO_MINUTES ?= 3
 DEMO_RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: help demo test test-all test-faults lint bench-explore bench-robustify milestones results results-long clean
+.PHONY: help demo test test-all test-faults lint bench-explore bench-ray bench-robustify milestones results results-long clean
 
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -40,6 +40,9 @@ test-faults: .venv/dev ## kill, stop, cut, fill and flip while searches, trainin
 
 bench-explore: .venv/dev ## speed against the bare emulator, at 1,000,000 cells, and memory per cell
 	$(BIN)/python benchmarks/bench_explore.py
+
+bench-ray: .venv/dev ## speed on a Ray cluster of one and of two nodes on this machine, beside threads
+	$(BIN)/python benchmarks/bench_ray.py
 
 bench-robustify: .venv/dev ## training speed beside sb3-contrib's RecurrentPPO
 	$(BIN)/python benchmarks/bench_robustify.py

@@ -279,6 +279,7 @@ def test_exploring_and_looking_need_no_extras(tmp_path):
         (["robustify", "montezuma-first-key-00", "--run-dir", "x"], "train"),
         (["evaluate", "policy.safetensors"], "train"),
         (["demos", "x", "--out", "y", "--minari", "some/name-v0"], "minari"),
+        (["explore", "two-mazes", "--minutes", "1", "--executor", "ray"], "ray"),
     ],
 )
 def test_what_needs_an_extra_says_which(arguments, extra, tmp_path):

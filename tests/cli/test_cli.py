@@ -240,6 +240,12 @@ MISTAKES = [
     (["explore", "--minutes", "3"], "expected TARGET first, got '--minutes'"),
     (["explode"], "Did you mean explore?"),
     (["explore", "montezuma", "--workers", "-1"], "expected --workers to be 0 or more, got -1"),
+    (["explore", "montezuma", "--executor", "ray", "--workers", "0"], "--workers to be 1 or more, got 0"),
+    (["explore", "montezuma", "--ray-address", "auto"], "expected --executor ray with --ray-address auto"),
+    (
+        ["explore", "montezuma", "--executor", "ray", "--ray-address", "127.0.0.1:1"],
+        "expected a Ray cluster at --ray-address 127.0.0.1:1, got no answer",
+    ),
     (["explore", "montezuma", "--game-frames", "-5"], "expected --game-frames to be more than 0, got -5"),
     (
         ["explore", "montezuma", "--game-frames", "many"],

@@ -14,7 +14,7 @@ from goexplore.api._temporary import TemporaryFolder
 from goexplore.cells import EventRule
 from goexplore.checks import require_env
 from goexplore.engines import EngineWish
-from goexplore.exploration import ExplorationConfig, StartMethod
+from goexplore.exploration import ExecutorWish, ExplorationConfig, StartMethod
 from goexplore.problems import CellsSpec, EnvironmentSpec, Problem, find_problem
 from goexplore.runs import Limits, LoggingReporter, Progress, Reporter, run_search
 from goexplore.selection import SelectionConfig
@@ -35,6 +35,8 @@ def explore(
     until_score: float | None = None,
     seed: int = 0,
     workers: int | None = None,
+    executor: ExecutorWish = "auto",
+    ray_address: str | None = None,
     engine: EngineWish = "auto",
     resume: bool = False,
     checkpoint_minutes: float = 5.0,
@@ -65,7 +67,11 @@ def explore(
         until_score: Stop when a trajectory has this score.
         seed: Seed of all draws.
         workers: Worker processes, or threads of the native engine; None means one per core, 0 explores in
-            this process. They change nothing but the speed.
+            this process. They change nothing but the speed. With `executor` "ray", workers of each node.
+        executor: Where to explore: "auto" on this machine, "ray" on the nodes of a Ray cluster. It changes
+            nothing but the speed.
+        ray_address: The Ray cluster, such as "10.0.0.1:6379", or "auto" for one that runs on this machine.
+            Without it, RAY_ADDRESS, or else a cluster of this machine alone, which ends with the search.
         engine: The emulator of an Atari game; auto means the native one where it is certified, else ale-py.
             How a Gymnasium environment returns to states: state, copies or replay; auto means the first of
             these that is proven to work.
@@ -110,7 +116,9 @@ def explore(
         limits=limits,
         seed=seed,
         reporter=reporter,
-        workers=worker_count(workers),
+        workers=worker_count(workers, executor),
+        executor=executor,
+        ray_address=ray_address,
         engine=engine,
         resume=resume,
         checkpoint_minutes=checkpoint_minutes,

@@ -14,7 +14,7 @@ from goexplore.archive import ARCHIVE_FILE, Actions, Entry
 from goexplore.cells import End
 from goexplore.demos import SUFFIX, Demonstration, Rules, Truncation, extract, write_demonstration
 from goexplore.errors import ConfigError, DemonstrationError, RunDirectoryError, require_at_least
-from goexplore.exploration import StartMethod
+from goexplore.exploration import ExecutorWish, StartMethod
 from goexplore.files import output_errors, require_writable
 from goexplore.problems import Problem
 from goexplore.random import SplitMix64
@@ -158,6 +158,8 @@ class Run(SavedRun):
         until_level: int | None = None,
         until_score: float | None = None,
         workers: int | None = None,
+        executor: ExecutorWish = "auto",
+        ray_address: str | None = None,
         checkpoint_minutes: float = 5.0,
         reporter: Reporter[Progress] | None = None,
         start_method: StartMethod | None = None,
@@ -172,7 +174,9 @@ class Run(SavedRun):
             limits=limits,
             seed=self.seed,
             reporter=reporter,
-            workers=worker_count(workers),
+            workers=worker_count(workers, executor),
+            executor=executor,
+            ray_address=ray_address,
             resume=True,
             checkpoint_minutes=checkpoint_minutes,
             start_method=start_method,
@@ -186,8 +190,13 @@ def read_run(path: Path | str, problem: Problem | None = None, **more: Any) -> R
     return Run(**{name: getattr(saved, name) for name in SavedRun.__dataclass_fields__}, **more)
 
 
-def worker_count(workers: int | None) -> int | None:
-    """Return the workers that a search has: None means one per core, 0 this process alone."""
+def worker_count(workers: int | None, executor: ExecutorWish = "auto") -> int | None:
+    """Return the workers that a search has: None means one per core, 0 this process alone.
+
+    The nodes of a Ray cluster have cores of their own, and None is for them to settle.
+    """
+    if executor == "ray":
+        return workers
     if workers is None:
         return usable_cores()
     require_at_least("workers", workers, 0)

@@ -11,13 +11,13 @@ from typing import Annotated, Any
 
 import tyro
 
-from goexplore.api import explore, usable_cores
+from goexplore.api import explore
 from goexplore.cli._arguments import parse, parse_count
 from goexplore.cli._milestones import announcing, search_heights
 from goexplore.cli._progress import event_lines, make_reporter, show_search, thousands
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, ProblemError
-from goexplore.exploration import StartMethod
+from goexplore.exploration import ExecutorWish, StartMethod
 from goexplore.problems import (
     Problem,
     cells_from_text,
@@ -38,9 +38,15 @@ class _Options:
     """Stop when this level is reached; the first one is level 0."""
     until_score: float | None = None
     """Stop when a trajectory has this score."""
-    workers: int = field(default_factory=usable_cores)
+    workers: int | None = None
     """Worker processes, or threads of the native engine. Default: one per core; 0 explores in this process,
-    for debugging. Changes nothing but speed."""
+    for debugging. With --executor ray, workers of each node. Changes nothing but speed."""
+    executor: ExecutorWish = "auto"
+    """Where to explore. auto: on this machine; ray: on the nodes of a Ray cluster (docs/cluster.md). Changes
+    nothing but speed."""
+    ray_address: Annotated[str | None, tyro.conf.arg(metavar="HOST:PORT")] = None
+    """The Ray cluster, or auto for one that runs on this machine. Default: the environment variable
+    RAY_ADDRESS, or else a cluster of this machine alone, which ends with the search."""
     start_method: StartMethod | None = None
     """How worker processes are started. Default: fork on Linux, else spawn."""
     timeout_seconds: float = 300.0
@@ -167,6 +173,8 @@ def run_explore(arguments: list[str]) -> int:
             until_score=chosen.until_score,
             seed=chosen.seed,
             workers=chosen.workers,
+            executor=chosen.executor,
+            ray_address=chosen.ray_address,
             engine=chosen.engine,
             resume=chosen.resume,
             checkpoint_minutes=chosen.checkpoint_minutes,

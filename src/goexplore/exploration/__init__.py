@@ -6,6 +6,7 @@ from goexplore.exploration._executor import Executor, KernelFactory, SerialExecu
 from goexplore.exploration._kernel import Fatal, Kernel, PythonKernel, Task
 from goexplore.exploration._native_kernel import NativeKernel
 from goexplore.exploration._processes import ProcessExecutor, StartMethod
+from goexplore.exploration._ray import ExecutorWish, RayExecutor
 from goexplore.exploration._revision import CellReviser, Revision, RevisionPlan
 from goexplore.exploration._search import Callback, Search, Status, StopRule, Tally
 from goexplore.exploration._threads import ThreadExecutor
@@ -15,6 +16,7 @@ __all__ = [
     "Callback",
     "CellReviser",
     "Executor",
+    "ExecutorWish",
     "ExplorationConfig",
     "Fatal",
     "Kernel",
@@ -23,6 +25,7 @@ __all__ = [
     "ProcessExecutor",
     "PythonKernel",
     "RandomRepeat",
+    "RayExecutor",
     "Revision",
     "RevisionPlan",
     "Search",

@@ -150,17 +150,17 @@ class ProcessExecutor:
 
     def run(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
         """Run tasks on all workers and replace workers that die or hang; results are in the tasks' order."""
+        results = self.run_part(tasks, on_result)
+        require_useful(results)
+        return results
+
+    def run_part(self, tasks: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
+        """Run some tasks of a batch, all of which may crash."""
         if self._interrupted:
             self._restart()  # workers may still be busy with, and remember, a batch that was dropped
         self._interrupted = True
         results = self._run(tasks, on_result)
         self._interrupted = False
-        if all(map(_is_useless, results)):
-            raise WorkerError(
-                f"every exploration of a batch of {len(tasks)} crashed its worker at once, {_MAX_CRASHES} "
-                "times: explore without workers to see how, or test the environment with "
-                "`goexplore check-env`"
-            )
         return results
 
     def _run(self, given: Sequence[Task], on_result: OnResult) -> list[ExplorationResult]:
@@ -376,9 +376,19 @@ _NOTHING_FOUND = ExplorationResult(
 )
 
 
+def require_useful(results: Sequence[ExplorationResult]) -> None:
+    """Refuse to go on where every exploration of a batch crashed at once."""
+    if all(map(_is_useless, results)):
+        raise WorkerError(
+            f"every exploration of a batch of {len(results)} crashed its worker at once, {_MAX_CRASHES} "
+            "times: explore without workers to see how, or test the environment with "
+            "`goexplore check-env`"
+        )
+
+
 def _is_useless(found: ExplorationResult) -> bool:
     """Whether an exploration died before it had gone anywhere."""
-    return found is _NOTHING_FOUND or (
+    return found.given_up or (
         found.training_frames == 1 and any(event in (CRASH, HANG) for event, _ in found.events_seen)
     )
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import gymnasium
 
@@ -25,12 +25,14 @@ from goexplore.errors import ConfigError, ProblemError
 from goexplore.exploration import (
     CellReviser,
     Executor,
+    ExecutorWish,
     ExplorationConfig,
     Kernel,
     KernelFactory,
     ProcessExecutor,
     PythonKernel,
     RandomRepeat,
+    RayExecutor,
     Revision,
     SerialExecutor,
     StartMethod,
@@ -272,6 +274,8 @@ class Problem:
         self,
         workers: int | None,
         *,
+        executor: ExecutorWish = "auto",
+        ray_address: str | None = None,
         start_method: StartMethod | None = None,
         timeout_seconds: float = 300.0,
         initial_digest: bytes | None = None,
@@ -281,8 +285,26 @@ class Problem:
 
         Workers are threads where a native kernel explores, which does not hold the interpreter's lock, and
         processes elsewhere. Objective and events are Python functions, so the Python kernel explores then.
+        With `executor` ray, each node of a Ray cluster has that many workers; None means one per CPU.
         """
+        if executor not in get_args(ExecutorWish):
+            raise ConfigError(
+                f"expected `executor` to be {' or '.join(get_args(ExecutorWish))}, got {executor!r}"
+            )
         native = self._native_kernels()
+        if executor == "ray":
+            return RayExecutor(
+                self.kernel_factory(),
+                threads=native is not None,
+                workers=workers,
+                address=ray_address,
+                start_method=start_method,
+                timeout_seconds=timeout_seconds,
+                initial_digest=initial_digest,
+                warn=warn,
+            )
+        if ray_address is not None:
+            raise ConfigError(f"expected `executor` ray with `ray_address` {ray_address}, got {executor}")
         if native is not None:
             return SerialExecutor(native) if workers is None else ThreadExecutor(native, workers=workers)
         make = self.kernel_factory()

@@ -21,7 +21,7 @@ from goexplore.errors import (
     require_positive,
     require_seed,
 )
-from goexplore.exploration import ProcessExecutor, Search, StartMethod, Status
+from goexplore.exploration import ExecutorWish, ProcessExecutor, RayExecutor, Search, StartMethod, Status
 from goexplore.problems import Problem
 from goexplore.replay import check_replay
 from goexplore.runs._advice import Advice
@@ -101,6 +101,8 @@ def run_search(
     seed: int = 0,
     reporter: Reporter[Progress] | None = None,
     workers: int | None = None,
+    executor: ExecutorWish = "auto",
+    ray_address: str | None = None,
     engine: EngineWish = "auto",
     resume: bool = False,
     checkpoint_minutes: float = 5.0,
@@ -110,7 +112,8 @@ def run_search(
 ) -> Outcome:
     """Search until a limit or an interrupt, and leave a run directory that can be resumed.
 
-    `workers` None explores in this process. `engine` is settled when a run begins: snapshots are the engine's
+    `workers` None explores in this process; with `executor` ray, on as many CPUs as each node of the cluster
+    at `ray_address` has. `engine` is settled when a run begins: snapshots are the engine's
     own, so a resumed run goes on with the one that it has. Metrics get a line now and then, or one for every
     batch. SIGINT and SIGTERM drop the unfinished batch, write a checkpoint and return; a second one raises
     KeyboardInterrupt at once. An exploration in a worker process that takes longer than `timeout_seconds`
@@ -132,14 +135,16 @@ def run_search(
     reviser = problem.make_reviser(cell_env)
     with contextlib.ExitStack() as stack:
         stack.callback(cell_env.close)
-        executor = problem.make_executor(
+        running = problem.make_executor(
             workers,
+            executor=executor,
+            ray_address=ray_address,
             start_method=start_method,
             timeout_seconds=timeout_seconds,
             initial_digest=initial_digest,
             warn=reporter.log,
         )
-        stack.enter_context(contextlib.closing(executor))
+        stack.enter_context(contextlib.closing(running))
         if resume:
             stack.enter_context(run.locked())
         else:
@@ -156,7 +161,7 @@ def run_search(
             run.set_aside(checkpoint.damaged)
             archive, status = checkpoint.archive, checkpoint.status
             if reviser is not None:
-                reviser.resume(checkpoint.revisions, checkpoint.frames, executor)
+                reviser.resume(checkpoint.revisions, checkpoint.frames, running)
             _require_initial_state(archive, cell_env)
             if run.has_engine_version(problem.env.engine_version):
                 _require_replay(archive, cell_env, checkpoint.folder)
@@ -168,7 +173,7 @@ def run_search(
         search = Search(
             cell_env=cell_env,
             selection=selection,
-            executor=executor,
+            executor=running,
             archive=archive,
             status=status,
             reviser=reviser,
@@ -308,7 +313,10 @@ class _SearchSession(Session):
 
     def _report_crashes(self) -> None:
         executor = self._search.executor
-        if isinstance(executor, ProcessExecutor) and executor.crashed_tasks > self._reported_crashes:
+        if (
+            isinstance(executor, ProcessExecutor | RayExecutor)
+            and executor.crashed_tasks > self._reported_crashes
+        ):
             self._reported_crashes = executor.crashed_tasks
             self._reporter.log(
                 f"warning: {self._reported_crashes} explorations crashed or hung in every worker that ran "
