@@ -28,13 +28,13 @@ from goexplore.exploration import (
     ExplorationConfig,
     Kernel,
     KernelFactory,
+    NativeExecutor,
     ProcessExecutor,
     PythonKernel,
     RandomRepeat,
     Revision,
     SerialExecutor,
     StartMethod,
-    ThreadExecutor,
 )
 from goexplore.problems._chosen_cells import cells_with_settings
 from goexplore.problems._gymnasium import Gymnasium, from_instance
@@ -284,7 +284,7 @@ class Problem:
         """
         native = self._native_kernels()
         if native is not None:
-            return SerialExecutor(native) if workers is None else ThreadExecutor(native, workers=workers)
+            return SerialExecutor(native) if workers is None else NativeExecutor(native, workers=workers)
         make = self.kernel_factory()
         if workers is None:
             return SerialExecutor(make)

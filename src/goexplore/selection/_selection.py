@@ -82,12 +82,14 @@ class WeightedSelection:
 
     def refresh(self, archive: Archive, update: Update) -> None:
         """Recompute the weights of all entries that the batch touched: O(log n) each."""
-        touched = set(update.touched)
+        entries = update.touched_entries()
+        others: set[int] = set()
         for entry in update.added:
             self._append(0 if self._level is None else self._level(archive.cell(entry)), entry)
             for subscore in self._subscores:
-                touched.update(subscore.added(archive, entry))
-        entries = np.fromiter(sorted(touched), np.int64, len(touched))
+                others.update(subscore.added(archive, entry))
+        if others:
+            entries = np.union1d(entries, np.fromiter(others, np.int64, len(others)))
         weights = np.full(len(entries), self._constant, np.float64)
         for subscore in self._subscores:
             weights += subscore.values(archive, entries)
