@@ -90,7 +90,7 @@ def make_search(problem: Problem, executor: Executor, archive: Archive | None = 
         selection=problem.make_selection(cell_env),
         executor=executor,
         archive=archive,
-        batch_size=problem.exploration.batch_size,
+        batch_size=problem.exploration.batch_for(executor.workers),
     )
 
 

@@ -777,7 +777,7 @@ static const Py_buffer *pool_hold(PoolObject *self, PyObject *object, size_t siz
     if (PyObject_GetBuffer(object, buffer, PyBUF_SIMPLE) < 0)
         return NULL;
     self->buffer_count++;
-    if ((size_t)buffer->len % size == 0 && (uintptr_t)buffer->buf % size == 0)
+    if ((size_t)buffer->len % size == 0 && (buffer->len == 0 || (uintptr_t)buffer->buf % size == 0))
         return buffer;
     PyErr_Format(PyExc_ValueError, "expected an array of numbers of %zu bytes", size);
     return NULL;

@@ -2,7 +2,7 @@
 
 from goexplore.exploration._actions import ActionSource, RandomRepeat
 from goexplore.exploration._batch import TaskBatch
-from goexplore.exploration._config import ExplorationConfig
+from goexplore.exploration._config import BatchSize, ExplorationConfig, few_for
 from goexplore.exploration._executor import Executor, KernelFactory, SerialExecutor
 from goexplore.exploration._kernel import Fatal, Kernel, PythonKernel, Task
 from goexplore.exploration._native_executor import NativeExecutor
@@ -16,6 +16,7 @@ from goexplore.exploration._threads import ThreadExecutor
 __all__ = [
     "SHORT",
     "ActionSource",
+    "BatchSize",
     "Callback",
     "CellReviser",
     "Executor",
@@ -40,5 +41,6 @@ __all__ = [
     "TaskBatch",
     "ThreadExecutor",
     "Total",
+    "few_for",
     "total_of",
 ]

@@ -113,7 +113,7 @@ class Search:
         """Game frames played in the batch that is being explored; they count when it is done."""
         self._clock = monotonic()
         self._frame_skip = cell_env.frame_skip
-        self._batch_size = batch_size
+        self.batch_size = batch_size
         self._seed = seed
         if len(self.archive) == 0:
             cell = cell_env.reset()
@@ -168,7 +168,7 @@ class Search:
     def _select(self) -> Chosen:
         """Choose a batch of cells, with replacement (section 2.1.2)."""
         random = SplitMix64(stream_state(self._seed, self.status.batches, 0))
-        chosen = self.archive.chosen(self.selection.choose(self._batch_size, random))
+        chosen = self.archive.chosen(self.selection.choose(self.batch_size, random))
         if not chosen.are_explorable:
             raise EnvironmentContractError(
                 f"expected {type(self.selection).__name__} to choose entries that can be explored from, got "
