@@ -22,7 +22,7 @@ class ArchiveModule(Protocol):
     def measure(
         self, records: Buffer, offsets: Numbers, entries: int, action_bytes: int, /
     ) -> tuple[int, int]:
-        """Check the records of a batch; return how many entries and segments they can add at most."""
+        """Check the records of a batch; return how many entries, and at most segments, they add."""
         ...
 
     def total(

@@ -129,8 +129,11 @@ static PyObject *measure(PyObject *module, PyObject *arguments)
             !check_records(records.buffer.buf, records.count, offsets.buffer.buf, offsets.count, (size_t)entries,
                            (size_t)action_bytes, &bound))
             PyErr_SetString(PyExc_ValueError, NO_RECORDS);
-        else
-            result = Py_BuildValue("nn", (Py_ssize_t)bound.entries, (Py_ssize_t)bound.segments);
+        else {
+            const int64_t cells = count_new_cells(records.buffer.buf, records.count, offsets.buffer.buf, offsets.count,
+                                                  bound.candidates);
+            result = cells < 0 ? PyErr_NoMemory() : Py_BuildValue("nn", (Py_ssize_t)cells, (Py_ssize_t)bound.segments);
+        }
     }
     array_release(&records);
     array_release(&offsets);
@@ -315,7 +318,6 @@ static PyObject *update(PyObject *module, PyObject *arguments, PyObject *keyword
     if (!columns_fit(arrays, &archive) || starts.count != offsets.count || !is_chosen(&starts, archive.entries) ||
         !check_records(records.buffer.buf, records.count, offsets.buffer.buf, offsets.count, archive.entries,
                        archive.action_bytes, &bound) ||
-        bound.entries > archive.entry_room - archive.entries ||
         bound.segments > archive.segment_room - archive.segments) {
         PyErr_SetString(PyExc_ValueError, "expected the columns of an archive, with room for what these records add");
         goto done;
@@ -472,8 +474,8 @@ static PyObject *tree_find(PyObject *module, PyObject *arguments)
 
 static PyMethodDef module_methods[] = {
     {"measure", measure, METH_VARARGS,
-     "measure(records, offsets, entries, action_bytes)\n--\n\nCheck the records of a batch; return how many entries and "
-     "segments they can add at most."},
+     "measure(records, offsets, entries, action_bytes)\n--\n\nCheck the records of a batch; return how many entries they add, "
+     "and how many segments at most."},
     {"total", total, METH_VARARGS,
      "total(records, offsets, action_bytes, at_most)\n--\n\nReturn the training frames of a batch, how many explorations "
      "were lost after `at_most` training frames at most, how many stopped and at what the last one did, from 1, and the "

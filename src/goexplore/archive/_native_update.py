@@ -28,10 +28,10 @@ def native_update(
     index, tree, entries = archive.score_index, archive.segments, len(archive)
     if native.archive is None or index.column("objective"):
         return None
-    most_entries, most_segments = native.archive.measure(
+    more_entries, most_segments = native.archive.measure(
         results.records, results.offsets, entries, tree.action_bytes
     )
-    index.reserve(entries + most_entries)
+    index.reserve(entries + more_entries)
     slots, digests, scores, lengths = index.memory()
     per_entry: tuple[array[Any], ...] = (scores, lengths, *archive._columns.values())
     per_segment = tree._columns()
@@ -45,7 +45,7 @@ def native_update(
             _resize(column, segment_count)
 
     size, segment_count = entries, segments
-    resize(entries + most_entries, segments + most_segments)
+    resize(entries + more_entries, segments + most_segments)
     try:
         size, segment_count, living, best, touched, improved, reached = native.archive.update(
             columns=(slots, digests, *per_entry, *per_segment),
@@ -77,8 +77,14 @@ def native_update(
     return Update(
         added=range(entries, size),
         improved=set(np.frombuffer(improved, np.int32).tolist()),
-        touched=np.unique(np.frombuffer(touched, np.int32)),
+        touched=_different(np.frombuffer(touched, np.int32)),
     )
+
+
+def _different(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the different numbers, in rising order: `np.unique`, which takes several times as long."""
+    rising = np.sort(numbers)
+    return rising[np.concatenate(([True], rising[1:] != rising[:-1]))]
 
 
 def _resize(column: array[Any], size: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,11 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
     living = archive.segments.living()
     number = np.zeros(int(living[-1]) + 1, np.int32)
     number[living] = np.arange(len(living), dtype=np.int32)
-    cells = [archive.cell(entry) for entry in range(len(archive))]
+    begins, joined = archive.gather("cell")
+    cells = [joined[begin:end] for begin, end in pairwise(begins.tolist())]
     ends = np.array([_END_TEXTS[end] for end in End])
     columns: dict[str, Any] = {
-        "cell": _binary(archive.gather("cell")),
+        "cell": _binary(begins, joined),
         "score": archive.values("score"),
         "length": archive.values("length"),
         "segment": number[archive.values("segment")],
@@ -59,12 +61,12 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
     for name, values in cell_columns(cells).items():
         if name not in _OPTIONAL:
             columns.setdefault(name, values)
-    columns["snapshot"] = _binary(archive.gather("snapshot"))
+    columns["snapshot"] = _binary(*archive.gather("snapshot"))
     parents, offsets = archive.segments.parents(living)
     segments = {
         "parent": number[parents],
         "parent_offset": offsets,
-        "actions": _binary(archive.segments.gather(living)),
+        "actions": _binary(*archive.segments.gather(living)),
     }
     files = [folder / ARCHIVE_FILE, folder / SEGMENTS_FILE]
     for file, table in zip(files, (columns, segments), strict=True):
@@ -72,11 +74,10 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
     return files
 
 
-def _binary(strings: tuple[NDArray[np.int64], bytes]) -> Any:
+def _binary(offsets: NDArray[np.int64], data: bytes) -> Any:
     """Return byte strings that stand one after the other as a column."""
     import pyarrow as pa
 
-    offsets, data = strings
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 

@@ -359,7 +359,8 @@ static UpdateOutcome update_archive(ArchiveUpdate *archive, const int32_t *chose
 
 /* What a batch can add at most. */
 typedef struct {
-    size_t entries, segments, string_bytes, action_bytes;
+    size_t candidates; /* for cells without an entry */
+    size_t segments, string_bytes, action_bytes;
 } UpdateBound;
 
 /* Check the records of a batch, one after the other in the order of the tasks; return false where anything is wrong. */
@@ -385,7 +386,7 @@ static bool check_records(const uint8_t *bytes, size_t size, const int64_t *offs
                 return false;
             bound->string_bytes += BYTE_STORE_UNIT * byte_store_units(candidate->snapshot_size);
             if (visit->entry == RECORD_UNKNOWN) {
-                bound->entries++;
+                bound->candidates++;
                 bound->string_bytes += BYTE_STORE_UNIT * byte_store_units(visit->key_size);
             }
         }
@@ -395,6 +396,40 @@ static bool check_records(const uint8_t *bytes, size_t size, const int64_t *offs
         }
     }
     return true;
+}
+
+static int compare_digests(const void *one, const void *other)
+{
+    const uint64_t *a = one, *b = other;
+    return a[0] != b[0] ? (a[0] < b[0] ? -1 : 1) : a[1] != b[1] ? (a[1] < b[1] ? -1 : 1) : 0;
+}
+
+/* Count the different cells without an entry for which there are candidates, in records that have been checked: each of
+ * them gets one. Return -1 where memory is short. */
+static int64_t count_new_cells(const uint8_t *bytes, size_t size, const int64_t *offsets, size_t count, size_t candidates)
+{
+    uint64_t(*digests)[2] = malloc((candidates + 1) * sizeof *digests);
+    size_t found = 0;
+    if (digests == NULL)
+        return -1;
+    for (size_t at = 0; at < count; at++) {
+        Record record;
+        if (!record_read(bytes + offsets[at], size - (size_t)offsets[at], &record))
+            continue;
+        for (uint32_t each = 0; each < record.head->candidate_count; each++) {
+            const RecordVisit *visit = &record.visits[record.candidates[each].visit];
+            if (visit->entry == RECORD_UNKNOWN && found < candidates) {
+                digests[found][0] = visit->low;
+                digests[found++][1] = visit->high;
+            }
+        }
+    }
+    qsort(digests, found, sizeof *digests, compare_digests);
+    int64_t different = found > 0;
+    for (size_t at = 1; at < found; at++)
+        different += compare_digests(digests[at], digests[at - 1]) != 0;
+    free(digests);
+    return different;
 }
 
 #endif
