@@ -25,7 +25,7 @@ from goexplore.engines import Engine
 from goexplore.envs import AtariEnv, Location
 from goexplore.exploration import Executor, ProcessExecutor, Search
 from goexplore.problems import Problem, find_problem
-from serial import SerialBenchmark
+from serial_part import SerialBenchmark
 
 _RATE = Callable[[float], float]
 

@@ -1,10 +1,10 @@
 """How does the speed grow with the cores? A measured model, and a simulation of up to 128 cores.
 
-Measured: the processor time of an exploration in the kernel, how the lengths of explorations scatter, and the
-serial time of a batch (selection, the archive's update, everything that is not in a kernel), which is a time for
-each batch and one for each exploration. Simulated: cores that take the explorations of a batch one after the
-other, wait for the last one, and for the serial part. Not in the model: memory bandwidth, cores that share caches
-or slow down when all are busy, and other work on the machine.
+Measured: the processor time of an exploration in the kernel, how the lengths of explorations scatter, and
+the serial time of a batch (selection, the archive's update, everything that is not in a kernel), which is a
+time for each batch and one for each exploration. Simulated: cores that take the explorations of a batch one
+after the other, wait for the last one, and for the serial part. Not in the model: memory bandwidth, cores
+that share caches or slow down when all are busy, and other work on the machine.
 
 python benchmarks/scaling.py --cells 1000 10000 100000 1000000 10000000
 """
@@ -16,11 +16,11 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-from bench_explore import problem_on
 from numpy.typing import NDArray
 
+from bench_explore import problem_on
 from goexplore.exploration import ExplorationConfig
-from serial import SerialBenchmark
+from serial_part import SerialBenchmark
 
 CORES = (1, 2, 4, 8, 16, 22, 32, 64, 128)
 """The paper's machine had 22."""
@@ -99,7 +99,7 @@ def print_serial(models: list[Model]) -> None:
 
 
 def print_speed(models: list[Model]) -> None:
-    """Print how many times as fast many cores are as one, with the problem's batches and with automatic ones."""
+    """Print how many times as fast cores are as one, with the problem's batches and automatic ones."""
     auto = ExplorationConfig(batch_size="auto")
     sizes = [f"{model.cells:,} cells" for model in models]
     print(f"\n`{models[0].problem}`, batches of {models[0].batch_size:,} / automatic:\n")

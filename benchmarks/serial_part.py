@@ -1,9 +1,9 @@
 """What of an exploration is serial: all that is not done by a kernel without the interpreter's lock.
 
-A search with a large archive is simulated: its explorations are those of a real search, whose results are given
-other entries, drawn at random from the large archive. So each of them touches entries all over the memory. That
-is harder than a real search, in which explorations from neighbouring cells touch the same entries. Between two
-updates the real explorations run, which leave the caches as they do in any search.
+A search with a large archive is simulated: its explorations are those of a real search, whose results are
+given other entries, drawn at random from the large archive. So each of them touches entries all over the
+memory. That is harder than a real search, in which explorations from neighbouring cells touch the same
+entries. Between two updates the real explorations run, which leave the caches as they do in any search.
 """
 
 from __future__ import annotations
