@@ -35,7 +35,7 @@ test: lint ## check style and types, run the test suite
 test-all: lint ## run the slow tests too
 	$(BIN)/python -m pytest -m ''
 
-bench-explore: .venv/dev ## speed against the bare emulator, at 1,000,000 cells, and memory per cell
+bench-explore: .venv/dev ## speed against the bare emulator, at 1,000,000 cells, the serial part, and memory per cell
 	$(BIN)/python benchmarks/bench_explore.py
 
 bench-robustify: .venv/dev ## training speed beside sb3-contrib's RecurrentPPO

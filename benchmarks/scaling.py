@@ -85,17 +85,15 @@ def measure(name: str, *, cells: int, workers: int, explorations: int) -> Model:
     )
 
 
-def print_serial(models: list[Model]) -> None:
+def print_serial(model: Model) -> None:
     """Print the serial part of an exploration, and the cores that it can feed."""
-    print("| problem | batch | cells | serial µs per exploration | kernel µs | cores that it can feed |")
-    print("|---|---|---|---|---|---|")
-    for model in models:
-        serial = model.serial_seconds(model.batch_size) / model.batch_size
-        kernel = float(model.durations.mean())
-        print(
-            f"| `{model.problem}` | {model.batch_size:,} | {model.cells:,} | {1e6 * serial:.1f} | "
-            f"{1e6 * kernel:,.0f} | {kernel / serial:.0f} |"
-        )
+    serial = model.serial_seconds(model.batch_size) / model.batch_size
+    kernel = float(model.durations.mean())
+    print(
+        f"| `{model.problem}` | {model.batch_size:,} | {model.cells:,} | {1e6 * serial:.1f} | "
+        f"{1e6 * kernel:,.0f} | {kernel / serial:.0f} |",
+        flush=True,
+    )
 
 
 def print_speed(models: list[Model]) -> None:
@@ -124,14 +122,14 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--explorations", type=int, default=3000)
     chosen = parser.parse_args()
-    models = {
-        name: [
-            measure(name, cells=cells, workers=chosen.workers, explorations=chosen.explorations)
-            for cells in chosen.cells
-        ]
-        for name in chosen.problems
-    }
-    print_serial([model for each in models.values() for model in each])
+    print("| problem | batch | cells | serial µs per exploration | kernel µs | cores that it can feed |")
+    print("|---|---|---|---|---|---|")
+    models: dict[str, list[Model]] = {name: [] for name in chosen.problems}
+    for name, each in models.items():
+        for cells in chosen.cells:
+            model = measure(name, cells=cells, workers=chosen.workers, explorations=chosen.explorations)
+            print_serial(model)
+            each.append(model)
     for each in models.values():
         print_speed(each)
 

@@ -3,7 +3,7 @@
 A search with a large archive is simulated: its explorations are those of a real search, whose results are
 given other entries, drawn at random from the large archive. So each of them touches entries all over the
 memory. That is harder than a real search, in which explorations from neighbouring cells touch the same
-entries. Between two updates the real explorations run, which leave the caches as they do in any search.
+entries. Before each update, explorations run, which leave the caches as they do in any search.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from goexplore.runs import SearchDirectory
 
 WARM_UP = 4000
 """Explorations of the real search before anything is measured."""
+
+_COLD_EXPLORATIONS = 60
+"""Explorations for nothing before the serial part, so that the caches hold neither its code nor its data."""
 
 _HEAD, _VISIT = 32, 24  # bytes, as in goexplore/archive/_packed.py
 
@@ -80,6 +83,8 @@ class ReplayingExecutor(NativeExecutor):
         self.real.run(lambda status: status.batches > batches)
         assert self.recorder.results is not None
         replayed = self._elsewhere(self.recorder.results, batch)
+        cold = TaskBatch(self.real.archive.chosen([0] * _COLD_EXPLORATIONS), seed=0, batch=batches)
+        super().run_batch(cold, lambda played: None)
         self.replaying_seconds += time.thread_time() - began
         return replayed
 

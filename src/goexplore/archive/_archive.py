@@ -187,6 +187,13 @@ class Archive:
         return len(self) - sum(map(len, self.events.values()))
 
     @property
+    def ends(self) -> int:
+        """How many end entries there are: a pass over all entries."""
+        ends = np.frombuffer(self._columns["end"], np.uint8)
+        events = np.frombuffer(self._columns["event"], np.uint16)
+        return int(np.count_nonzero((ends != End.NONE) & (events == 0)))
+
+    @property
     def best_is_a_result(self) -> bool:
         """Whether the best entry is a result: see `best`."""
         return self.is_result(self.best)

@@ -123,7 +123,7 @@ class Search:
 
     def _begin(self) -> None:
         """Let the others take in an archive that they have seen nothing of."""
-        self._ends = sum(map(self._is_end, range(len(self.archive))))
+        self._ends = self.archive.ends
         for start in range(0, len(self.archive), _REFRESH_SIZE):
             added = range(start, min(start + _REFRESH_SIZE, len(self.archive)))
             self.selection.refresh(self.archive, Update(added=added, touched=set(added)))
