@@ -748,9 +748,7 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *arguments, PyObject *key
     Pool *pool = &self->pool;
     self->process = getpid();
     self->explorers = Py_NewRef(explorers);
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->wake, NULL);
-    pthread_cond_init(&pool->done, NULL);
+    pool_init(pool);
     pool->workers = calloc((size_t)count, sizeof *pool->workers);
     if (pool->workers == NULL) {
         Py_DECREF(self);

@@ -59,6 +59,26 @@ struct Pool {
     Batch batch;
 };
 
+/* The clock that waiting goes by: one that nobody sets, where condition variables can use it. */
+#ifdef __APPLE__
+#define POOL_CLOCK CLOCK_REALTIME
+#else
+#define POOL_CLOCK CLOCK_MONOTONIC
+#endif
+
+static void pool_init(Pool *pool)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+#ifndef __APPLE__
+    pthread_condattr_setclock(&attributes, POOL_CLOCK);
+#endif
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 /* The stream of a sequence of numbers, one number further (goexplore/random.py: stream_state). */
 static inline uint64_t stream_of(uint64_t stream, uint64_t number)
 {
@@ -245,7 +265,7 @@ static void pool_begin(Pool *pool)
 static bool pool_wait(Pool *pool, double seconds)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(POOL_CLOCK, &until);
     const double nanoseconds = (double)until.tv_nsec + seconds * 1e9;
     until.tv_sec += (time_t)(nanoseconds / 1e9);
     until.tv_nsec = (long)(nanoseconds - 1e9 * (double)(time_t)(nanoseconds / 1e9));
