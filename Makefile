@@ -38,7 +38,7 @@ test-all: lint ## run the slow tests too
 test-faults: .venv/dev ## kill, stop, cut, fill and flip while searches, trainings and evaluations run (some minutes)
 	$(BIN)/python -m pytest -m faults tests/faults
 
-bench-explore: .venv/dev ## speed against the bare emulator, at 1,000,000 cells, and memory per cell
+bench-explore: .venv/dev ## speed against the bare emulator, at 1,000,000 cells, the serial part, and memory per cell
 	$(BIN)/python benchmarks/bench_explore.py
 
 bench-ray: .venv/dev ## speed on a Ray cluster of one and of two nodes on this machine, beside threads

@@ -17,11 +17,12 @@ setup(
                 ("BUILD_VERSION", f'"{VERSION["build_version"]()}"'),
                 ("ENGINE_VERSION", f'"{VERSION["sources_version"]()}"'),
             ],
-            extra_compile_args=["-O3"],
+            extra_compile_args=["-O3", "-pthread"],
+            extra_link_args=["-pthread"],
             optional=True,  # without a compiler, Python and ale-py do the same work
         )
-        for name in ("atari", "cells")
+        for name in ("archive", "atari", "cells")
     ],
-    # Both modules, every time: times of files do not show that one was removed or put back, the versions do.
+    # All modules, every time: times of files do not show that one was removed or put back, the versions do.
     options={"build_ext": {"force": True}},
 )

@@ -13,6 +13,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import psutil
@@ -24,8 +25,12 @@ from goexplore.engines import Engine
 from goexplore.envs import AtariEnv, Location
 from goexplore.exploration import Executor, ProcessExecutor, Search
 from goexplore.problems import Problem, find_problem
+from serial_part import SerialBenchmark
 
 _RATE = Callable[[float], float]
+
+CHECKPOINT_SECONDS = 300.0
+"""The default of `--checkpoint-minutes`."""
 
 _WARM_UP_SECONDS: dict[Engine, float] = {"ale": 3.0, "native": 40.0}
 """The first batches find new cells at every step; and translations grow as more of the code is seen."""
@@ -90,7 +95,7 @@ def make_search(problem: Problem, executor: Executor, archive: Archive | None = 
         selection=problem.make_selection(cell_env),
         executor=executor,
         archive=archive,
-        batch_size=problem.exploration.batch_size,
+        batch_size=problem.exploration.batch_for(executor.workers),
     )
 
 
@@ -211,6 +216,30 @@ def at_scale(engine: Engine, *, cells: int, workers: int, turns: int, seconds: f
     return ratio, per_cell
 
 
+def serial(name: str, *, cells: int, workers: int, explorations: int) -> dict[str, float]:
+    """Return the microseconds of an exploration that are serial, and how many cores that is enough for."""
+    benchmark = SerialBenchmark(problem_on("native", name), cells=cells, workers=workers)
+    part = benchmark.measure(explorations)
+    print(
+        f"{name}, native, {cells:,} cells: {part.serial_microseconds:.1f} µs of an exploration are serial, "
+        f"and {part.kernel_microseconds:,.0f} µs are not: enough for {part.cores:.0f} cores "
+        f"(batches of {part.batch_size:,})",
+        flush=True,
+    )
+    figures = {"microseconds": round(part.serial_microseconds, 1), "cores": round(part.cores)}
+    if cells >= 1_000_000:
+        wall, processor = benchmark.checkpoint_seconds()
+        share = wall / (CHECKPOINT_SECONDS + wall)
+        print(
+            f"{name}, native, {cells:,} cells: a checkpoint takes {wall:.1f} s ({processor:.1f} s of "
+            f"processor time), {share:.1%} of the time with one every five minutes",
+            flush=True,
+        )
+        figures["checkpoint_share"] = round(share, 4)
+    benchmark.close()
+    return figures
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=usable_cores())
@@ -219,18 +248,30 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=1_000_000)
     parser.add_argument("--engines", choices=("ale", "native"), nargs="*", default=["ale", "native"])
     parser.add_argument("--also", nargs="*", default=[], help="further problems, such as ALE/Venture-v5")
+    parser.add_argument(
+        "--explorations", type=int, default=5000, help="for each measurement of the serial part"
+    )
+    parser.add_argument("--serial-only", action="store_true", help="measure only the serial part")
     chosen = parser.parse_args()
     engines = [engine for engine in chosen.engines if engine == "ale" or native.atari is not None]
     turns = {"workers": chosen.workers, "turns": chosen.turns, "seconds": chosen.seconds}
-    figures: dict[str, dict[str, float]] = {}
-    for engine in engines:
+    figures: dict[str, Any] = {}
+    if "native" in engines:
+        figures["serial"] = {
+            f"{name}_{cells}": serial(
+                name, cells=cells, workers=chosen.workers, explorations=chosen.explorations
+            )
+            for name in ("montezuma", "montezuma-2021")
+            for cells in (1000, chosen.cells)
+        }
+    for engine in [] if chosen.serial_only else engines:
         figures[engine] = {
             f"{name}_of_raw": round(against_raw(name, engine, **turns), 3)
             for name in ("montezuma", "montezuma-pixels", "pitfall", *chosen.also)
         }
         ratio, per_cell = at_scale(engine, cells=chosen.cells, **turns)
         figures[engine] |= {"speed_at_scale": round(ratio, 3), "resident_bytes_per_cell": round(per_cell)}
-    if "native" in engines:
+    if "native" in figures:
         figures["native"]["threads_of_one"] = round(threads("montezuma", **turns), 3)
     print(json.dumps({"workers": chosen.workers, "cells": chosen.cells, **figures}))
 

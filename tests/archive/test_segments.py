@@ -42,10 +42,10 @@ def test_a_segment_lives_while_it_or_a_descendant_is_held():
     tree.hold(first)
     tree.hold(second)
     tree.release(first)
-    assert tree.living() == [0, first, second]
+    assert tree.living().tolist() == [0, first, second]
     assert tree.trajectory(Branch(second, 1)) == b"ab"
     tree.release(second)
-    assert tree.living() == [0]
+    assert tree.living().tolist() == [0]
     assert len(tree) == 1
 
 
@@ -62,7 +62,7 @@ def test_compacting_keeps_order_and_trajectories():
         else:
             tree.release(segment)
     renumbered = tree.compact()
-    assert tree.living() == list(range(len(tree)))
+    assert tree.living().tolist() == list(range(len(tree)))
     assert [int(renumbered[old]) for old in kept] == sorted(int(renumbered[old]) for old in kept)
     for old, trajectory in kept.items():
         assert tree.trajectory(Branch(int(renumbered[old]), 1)) == trajectory

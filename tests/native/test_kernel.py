@@ -11,7 +11,7 @@ from goexplore import _native as native
 from goexplore.archive import END, START, Archive, Entry, ScoreIndex, ScoreLength, write_archive
 from goexplore.cells import Downscaling, unpack_frame, unpack_snapshot
 from goexplore.errors import ConfigError, SnapshotError
-from goexplore.exploration import Search, SerialExecutor, Task, ThreadExecutor
+from goexplore.exploration import NativeExecutor, Search, SerialExecutor, Task, ThreadExecutor
 from goexplore.problems import DownscaledConfig, DynamicConfig, find_problem
 from goexplore.random import SplitMix64, stream_state
 from goexplore.runs import Limits, run_search
@@ -264,7 +264,7 @@ def reference(tmp_path_factory):
 def test_the_archive_depends_neither_on_the_engine_nor_on_the_threads(workers, reference, tmp_path):
     problem = on_native(PROBLEM)
     executor = problem.make_executor(workers)
-    assert isinstance(executor, SerialExecutor if workers is None else ThreadExecutor)
+    assert isinstance(executor, SerialExecutor if workers is None else NativeExecutor)
     assert searched(problem, executor, tmp_path / "run") == reference
 
 
@@ -273,16 +273,18 @@ def test_another_seed_finds_something_else(reference, tmp_path):
     assert searched(problem, problem.make_executor(None), tmp_path / "run", seed=1) != reference
 
 
-def test_a_batch_that_was_interrupted_can_be_run_again(reference, tmp_path):
+@pytest.mark.parametrize("make", [NativeExecutor, ThreadExecutor])
+def test_a_batch_that_was_interrupted_can_be_run_again(make, reference, tmp_path, monkeypatch):
+    monkeypatch.setattr("goexplore.exploration._native_executor._TICK_SECONDS", 0.001)
     problem = on_native(PROBLEM)
-    executor = problem.make_executor(2)
+    executor = make(lambda: native_kernel(PROBLEM), workers=2)
     search = make_search(problem, executor)
-    explorations = interrupts = 0
+    ticks = interrupts = 0
 
     def interrupt(search):
-        nonlocal explorations
-        explorations += 1
-        if explorations % 29 == 0:
+        nonlocal ticks
+        ticks += 1
+        if ticks % 29 == 0:
             raise KeyboardInterrupt
 
     while search.status.game_frames < GAME_FRAMES:
@@ -348,9 +350,10 @@ def test_results_come_in_the_order_of_the_tasks():
     assert [found.actions for found in results] == [found.actions for found in alone]
 
 
-def test_no_workers_are_refused():
+@pytest.mark.parametrize("make", [NativeExecutor, ThreadExecutor])
+def test_no_workers_are_refused(make):
     with pytest.raises(ConfigError, match="expected `workers` to be 1 or more, got 0"):
-        ThreadExecutor(lambda: native_kernel(MONTEZUMA), workers=0)
+        make(lambda: native_kernel(MONTEZUMA), workers=0)
 
 
 def test_settings_beyond_the_engines_limits_are_refused():

@@ -30,9 +30,9 @@ def sources(tmp_path, monkeypatch):
     return folder
 
 
-def test_both_modules_and_what_they_include_are_among_the_sources():
+def test_all_modules_and_what_they_include_are_among_the_sources():
     folders = {file.split("/")[0] for file in SOURCES}
-    assert folders == {"atari.c", "cells.c", "atari", "cells", "explore", "plan"}
+    assert folders == {"archive.c", "atari.c", "cells.c", "archive", "atari", "cells", "explore", "plan"}
 
 
 @pytest.mark.parametrize("file", SOURCES)
@@ -73,13 +73,13 @@ def test_versions_do_not_depend_on_where_the_sources_are(sources, monkeypatch):
 @compiled
 def test_what_is_installed_is_of_these_sources():
     assert not native.is_outdated(), "reinstall goexplore: all tests of the native engine are skipped"
-    from goexplore._native import _atari, _cells
+    from goexplore._native import _archive, _atari, _cells
 
-    assert version.build_version() == _atari.BUILD_VERSION == _cells.BUILD_VERSION
+    assert {each.BUILD_VERSION for each in (_archive, _atari, _cells)} == {version.build_version()}
     assert version.sources_version() == _atari.VERSION
 
 
-@pytest.fixture(params=["_atari", "_cells", "_cells without a version"])
+@pytest.fixture(params=["_archive", "_atari", "_cells", "_cells without a version"])
 def outdated(request):
     """The compiled parts, loaded when one of them was compiled from other sources."""
     name, *without = request.param.split(maxsplit=1)
@@ -98,7 +98,7 @@ def outdated(request):
 @pytest.mark.usefixtures("outdated")
 def test_an_outdated_engine_is_refused():
     assert native.is_outdated()
-    assert native.atari is None
+    assert native.atari is native.archive is None
     choice = choose_engine("montezuma_revenge", "auto", None)
     assert choice.engine == "ale"
     assert choice.reason.endswith("sources changed since it was compiled; reinstall goexplore")

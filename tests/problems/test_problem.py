@@ -11,7 +11,7 @@ import pytest
 from goexplore import _native as native
 from goexplore.cells import CellRepresentation, DynamicCells, FunctionCells, encode
 from goexplore.errors import ConfigError, EnvironmentContractError, ProblemError
-from goexplore.exploration import ExplorationConfig, ProcessExecutor, SerialExecutor, ThreadExecutor
+from goexplore.exploration import ExplorationConfig, NativeExecutor, ProcessExecutor, SerialExecutor
 from goexplore.games import AtariGame
 from goexplore.games.montezuma_revenge import MONTEZUMA
 from goexplore.games.two_mazes import TWO_MAZES, TwoMazesConfig
@@ -193,7 +193,7 @@ def test_the_native_engine_explores_in_threads_where_its_kernel_knows_cells_and_
     assert reason == "native, as asked for"
     assert problem == MONTEZUMA  # the engine decides how fast a search is, not what it finds
     assert kind_of_executor(problem, None) is SerialExecutor
-    assert kind_of_executor(problem, 2) is ThreadExecutor
+    assert kind_of_executor(problem, 2) is NativeExecutor
     keeping = dataclasses.replace(problem, exploration=ExplorationConfig(ends="keep"))
     assert kind_of_executor(keeping, 1) is ProcessExecutor
     other_cells = dataclasses.replace(problem, cells=len, selection=SelectionConfig())

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from goexplore.cli._progress import show_search
 from goexplore.errors import CheckpointError, ConfigError
 from goexplore.exploration import ExplorationConfig, Status
 from goexplore.files import file_sha256
@@ -70,7 +71,8 @@ class Listener(LoggingReporter):
         self.lines.append(line)
 
 
-def test_progress_tells_frames_rate_memory_and_time_left(tmp_path):
+def test_progress_tells_frames_rate_memory_and_time_left(tmp_path, monkeypatch):
+    monkeypatch.setattr("goexplore.runs._search_session._TICK_SECONDS", 0.0)
     listener = Listener()
     search(tmp_path / "run", game_frames=4000, reporter=listener)
     heard = listener.heard
@@ -81,6 +83,43 @@ def test_progress_tells_frames_rate_memory_and_time_left(tmp_path):
     assert heard[-1].memory_bytes > 10**7
     assert heard[1].seconds_left > 0
     assert heard[-1].seconds_left == 0
+
+
+def test_progress_is_shown_now_and_then_and_at_the_end(tmp_path):
+    listener = Listener()
+    outcome = search(tmp_path / "run", game_frames=4000, reporter=listener)
+    assert len(listener.heard) < 2 + 4 * listener.heard[-1].session_seconds
+    assert listener.heard[-1].status == outcome.search.status
+    assert (listener.heard[-1].batch_size, listener.heard[-1].workers) == (5, 1)
+
+
+@pytest.mark.parametrize(("workers", "size"), [(None, 100), (2, 100), (5, 125)])
+def test_an_automatic_batch_size_is_settled_when_a_run_begins(workers, size, tmp_path):
+    exploration = ExplorationConfig(batch_size="auto", training_frames=5)
+    problem = Problem(env=Corridor, cells=itself, exploration=exploration)
+    begun = search(tmp_path / "run", problem=problem, game_frames=1, workers=workers)
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["search"]["problem"]["exploration"]["batch_size"] == size
+    resumed = search(tmp_path / "run", problem=problem, game_frames=2000, workers=None, resume=True)
+    assert begun.search.batch_size == resumed.search.batch_size == size
+    other = replace(problem, exploration=replace(exploration, batch_size=7))
+    with pytest.raises(ConfigError, match=f"exploration.batch_size is {size}, not 7"):
+        search(tmp_path / "run", problem=other, game_frames=1, resume=True)
+
+
+@pytest.mark.parametrize("size", [0, "automatic", 2.5, None])
+def test_another_batch_size_is_refused(size):
+    with pytest.raises(ConfigError, match="expected `batch_size` to be a whole number of 1 or more"):
+        ExplorationConfig(batch_size=size)
+
+
+@pytest.mark.parametrize(("batch", "workers", "few"), [(1, 1, False), (19, 2, True), (20, 2, False)])
+def test_progress_says_when_a_batch_is_too_small_for_the_workers(batch, workers, few, tmp_path):
+    listener = Listener()
+    search(tmp_path / "run", game_frames=1, reporter=listener)
+    shown = show_search(replace(listener.heard[-1], batch_size=batch, workers=workers))
+    assert ("batch" in shown) is few
+    assert not few or shown["batch"].startswith("19 explorations are few for 2 workers: a new run with")
 
 
 def test_metrics_are_typed_and_end_with_the_status(tmp_path):
@@ -127,7 +166,8 @@ class Impatient(LoggingReporter):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_one_interrupt_saves_what_was_found(tmp_path):
+def test_one_interrupt_saves_what_was_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("goexplore.runs._search_session._TICK_SECONDS", 0.0)
     outcome = search(tmp_path / "run", reporter=Impatient(1))
     assert outcome.interrupted
     assert outcome.run.read_checkpoint().status.batches == 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from array import array
+from typing import TYPE_CHECKING, Any, Protocol
 
 from goexplore._native.version import build_version
 from goexplore.errors import ConfigError
@@ -10,6 +11,63 @@ from goexplore.errors import ConfigError
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from typing_extensions import Buffer
+
+    from goexplore._native._archive import Numbers
+
+
+class ArchiveModule(Protocol):
+    """What _archive.pyi declares."""
+
+    def measure(
+        self, records: Buffer, offsets: Numbers, entries: int, action_bytes: int, /
+    ) -> tuple[int, int]:
+        """Check the records of a batch; return how many entries, and at most segments, they add."""
+        ...
+
+    def total(
+        self, records: Buffer, offsets: Numbers, action_bytes: int, at_most: int, /
+    ) -> tuple[int, int, int, int, list[bytes]]:
+        """Return what is counted of a batch, and the frames for revisions."""
+        ...
+
+    def update(
+        self,
+        *,
+        columns: tuple[array[Any], ...],
+        strings: bytearray,
+        free_strings: dict[int, list[int]],
+        actions: bytearray,
+        free_actions: dict[int, list[int]],
+        chosen: Numbers,
+        records: Buffer,
+        offsets: Numbers,
+        entries: int,
+        segments: int,
+        living: int,
+        best: int,
+        reset_seen: bool,
+        game_frame: int,
+        action_bytes: int,
+    ) -> tuple[int, int, int, int, bytes, bytes, bytes]:
+        """Take records into an archive's columns."""
+        ...
+
+    def fill_slots(self, slots: array[int], digests: array[int], /) -> None:
+        """Put the entries with these digests into the slots of a score index."""
+        ...
+
+    def gather(self, data: Buffer, handles: Numbers, /) -> tuple[bytes, bytes]:
+        """Return where each string behind a handle begins, and the strings."""
+        ...
+
+    def tree_set(self, nodes: Numbers, leaves: Numbers, weights: Numbers, /) -> None:
+        """Set the weights of leaves, in rising order, and all sums above them."""
+        ...
+
+    def tree_find(self, nodes: Numbers, positions: Numbers, /) -> bytes:
+        """Return the leaves at these positions."""
+        ...
 
 
 class AtariModule(Protocol):
@@ -17,9 +75,11 @@ class AtariModule(Protocol):
 
     VERSION: str
     GAMES: tuple[str, ...]
+    STOP_REASONS: tuple[str, ...]
     Cartridge: type[_atari.Cartridge]
     Machine: type[_atari.Machine]
     Explorer: type[_atari.Explorer]
+    Pool: type[_atari.Pool]
     Planner: type[_atari.Planner]
 
     def play_each(
@@ -41,6 +101,9 @@ class CellsModule(Protocol):
         ...
 
 
+archive: ArchiveModule | None = None
+"""The archive's and the selection's work between batches; None where there is none that can be used."""
+
 atari: AtariModule | None = None
 """The Atari engine; None where there is none that can be used."""
 
@@ -53,13 +116,13 @@ missing_because = "it was not compiled when goexplore was installed"
 _builds: set[str | None] = set()
 
 try:
-    from goexplore._native import _atari, _cells
+    from goexplore._native import _archive, _atari, _cells
 except ImportError as error:
     if not isinstance(error, ModuleNotFoundError) and "cannot import name" not in str(error):
         missing_because = f"it cannot be loaded: {error}"
 else:
-    atari, cells = _atari, _cells
-    _builds = {getattr(module, "BUILD_VERSION", None) for module in (_atari, _cells)}
+    archive, atari, cells = _archive, _atari, _cells
+    _builds = {getattr(module, "BUILD_VERSION", None) for module in (_archive, _atari, _cells)}
 
 
 def is_outdated() -> bool:
@@ -68,7 +131,7 @@ def is_outdated() -> bool:
 
 
 if is_outdated():  # they may do anything but what the references do
-    atari = cells = None
+    archive = atari = cells = None
     missing_because = "its sources changed since it was compiled"
 
 

@@ -7,6 +7,7 @@ from typing_extensions import Buffer
 BUILD_VERSION: str
 VERSION: str
 GAMES: tuple[str, ...]
+STOP_REASONS: tuple[str, ...]
 
 # Entry's number or -1, cell, offset, score, length, snapshot, level, room.
 _Candidate: TypeAlias = tuple[int, bytes, int, float, int, bytes, int, int]
@@ -67,6 +68,26 @@ class Explorer:
         sampled: int,
         /,
     ) -> tuple[bytes, int, bytes, tuple[bytes, ...], tuple[_Candidate, ...], str | None, bytes]: ...
+
+class Pool:
+    def __init__(self, explorers: tuple[Explorer, ...]) -> None: ...
+    @property
+    def played(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    def begin(
+        self,
+        entries: Buffer | NDArray[np.int32],
+        stream: int,
+        columns: tuple[Buffer, Buffer, Buffer],
+        score_index: tuple[Buffer, Buffer, Buffer, Buffer],
+        room_numbers: bytes | None,
+        /,
+    ) -> None: ...
+    def wait(self, seconds: float, /) -> bool: ...
+    def finish(self) -> tuple[bytes, bytes]: ...
+    def stop(self) -> None: ...
+    def close(self) -> None: ...
 
 class Planner:
     def __init__(

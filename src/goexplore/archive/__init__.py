@@ -5,8 +5,9 @@ a demonstration, and nothing is explored from it. An *event entry* is an entry f
 happened: it is neither explored from nor counted, and can become a demonstration.
 """
 
-from goexplore.archive._archive import VALUES, Archive, Update
+from goexplore.archive._archive import VALUES, Archive, Chosen
 from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
+from goexplore.archive._packed import RECORD_VERSION, PackedResults, pack_results, unpack_result
 from goexplore.archive._query import select
 from goexplore.archive._recell import recell
 from goexplore.archive._replays import Claim, Replay, plan_replays
@@ -38,12 +39,14 @@ from goexplore.archive._storage import (
     write_archive,
     write_frames,
 )
+from goexplore.archive._update import Update
 
 __all__ = [
     "ARCHIVE_FILE",
     "END",
     "FRAMES_FILE",
     "NEVER",
+    "RECORD_VERSION",
     "SEGMENTS_FILE",
     "START",
     "UNKNOWN",
@@ -54,9 +57,11 @@ __all__ = [
     "Branch",
     "Candidate",
     "Changes",
+    "Chosen",
     "Claim",
     "Entry",
     "ExplorationResult",
+    "PackedResults",
     "Replay",
     "ScoreIndex",
     "ScoreLength",
@@ -66,12 +71,14 @@ __all__ = [
     "as_actions",
     "event_tag",
     "pack_actions",
+    "pack_results",
     "plan_replays",
     "read_archive",
     "read_frames",
     "recell",
     "select",
     "unpack_actions",
+    "unpack_result",
     "write_archive",
     "write_frames",
 ]

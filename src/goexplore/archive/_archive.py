@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from functools import cached_property
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive._byte_store import ByteStore
 from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
+from goexplore.archive._native_update import native_update
+from goexplore.archive._packed import PackedResults
 from goexplore.archive._score_index import END, UNKNOWN, ScoreIndex, ScoreLength, event_tag
 from goexplore.archive._segments import START, Actions, Branch, SegmentTree
+from goexplore.archive._update import Update
 from goexplore.cells import CellKey, End
 from goexplore.envs import NOWHERE, Location
 
@@ -35,16 +39,40 @@ VALUES = (
 """What `Archive.values` gives."""
 
 
-@dataclass(kw_only=True)
-class Update:
-    """What one batch changed in the archive."""
+class Chosen(Sequence[Entry]):
+    """Entries of an archive, as they are until its next update; objects are made when one is asked for."""
 
-    added: range
-    """Entries of new cells."""
-    improved: set[int] = field(default_factory=set)
-    """Entries that got a better trajectory."""
-    touched: set[int] = field(default_factory=set)
-    """Entries of which anything changed: the added and improved ones, and those whose counters moved."""
+    def __init__(self, archive: Archive, numbers: Iterable[int]) -> None:
+        """Name the entries by number; one may come more than once."""
+        self.archive = archive
+        self.numbers: NDArray[np.int32] = np.array(numbers, np.int32)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Entry]: ...
+    def __getitem__(self, index: int | slice) -> Entry | list[Entry]:
+        return self._entries[index]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries)
+
+    @cached_property
+    def _entries(self) -> list[Entry]:
+        return [self.archive[number] for number in self.numbers.tolist()]
+
+    @property
+    def are_explorable(self) -> bool:
+        """Whether each of them can be explored from."""
+        return bool(self.archive.explorable(self.numbers).all())
+
+    @property
+    def training_frames(self) -> int:
+        """The lengths of all their trajectories together."""
+        return int(self.archive.values("length", self.numbers).sum(dtype=np.int64))
 
 
 class Archive:
@@ -113,7 +141,7 @@ class Archive:
         """Return the cell of an entry."""
         return self._bytes.get(self._columns["cell"][number])
 
-    def values(self, name: str, entries: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.generic]:
+    def values(self, name: str, entries: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.generic]:
         """Return a copy of some entries' values: a counter, `score`, `length`, `level`, `room`, `end` ...
 
         Without an objective, `objective` has no values.
@@ -129,7 +157,7 @@ class Archive:
         values = np.frombuffer(column, np.dtype(column.typecode))
         if name == "event":
             values = np.array(self._event_names)[values]
-        return values[entries].copy()
+        return values[entries].copy() if isinstance(entries, slice) else values[entries]
 
     def set_counter(self, name: str, values: NDArray[np.int32]) -> None:
         """Set one counter of all entries."""
@@ -147,7 +175,7 @@ class Archive:
         """Return whether an entry can be explored from: it is neither an end nor an event."""
         return not (self.has_ended(number) or self.is_event(number))
 
-    def explorable(self, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def explorable(self, entries: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which of some entries can be explored from."""
         ends = np.frombuffer(self._columns["end"], np.uint8)[entries]
         events = np.frombuffer(self._columns["event"], np.uint16)[entries]
@@ -159,9 +187,31 @@ class Archive:
         return len(self) - sum(map(len, self.events.values()))
 
     @property
+    def ends(self) -> int:
+        """How many end entries there are: a pass over all entries."""
+        ends = np.frombuffer(self._columns["end"], np.uint8)
+        events = np.frombuffer(self._columns["event"], np.uint16)
+        return int(np.count_nonzero((ends != End.NONE) & (events == 0)))
+
+    @property
     def best_is_a_result(self) -> bool:
         """Whether the best entry is a result: see `best`."""
         return self.is_result(self.best)
+
+    def gather(self, name: Literal["cell", "snapshot"]) -> tuple[NDArray[np.int64], bytes]:
+        """Return cells or snapshots of all entries, one after the other, and where each begins and ends."""
+        return self._bytes.gather(np.frombuffer(self._columns[name], np.int32))
+
+    def chosen(self, numbers: Iterable[int]) -> Chosen:
+        """Return some entries, of which one may come more than once."""
+        return Chosen(self, numbers)
+
+    def memory(self) -> tuple[array[int], array[int], bytearray]:
+        """Return the handles of cells and of snapshots, and the strings behind them, for readers in C.
+
+        Not to be changed.
+        """
+        return self._columns["cell"], self._columns["snapshot"], self._bytes.memory()
 
     def trajectory(self, number: int) -> Actions:
         """Return the actions from the initial state to an entry."""
@@ -186,8 +236,13 @@ class Archive:
         """Take in what the explorations from `batch` found, in order.
 
         `batch` holds the entries as they were when they were chosen: new trajectories branch from those, not
-        from what an earlier exploration of the same batch has put in their place meanwhile.
+        from what an earlier exploration of the same batch has put in their place meanwhile. Packed results
+        from entries of this archive are taken in by C where it is there, with the same outcome.
         """
+        if isinstance(results, PackedResults) and isinstance(batch, Chosen) and batch.archive is self:
+            updated = native_update(self, batch.numbers, results, game_frame=game_frame)
+            if updated is not None:
+                return updated
         column = self._columns
         update = Update(added=range(len(self), len(self)))
         for start in batch:

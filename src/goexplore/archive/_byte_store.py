@@ -1,6 +1,12 @@
 """Millions of small byte strings in one buffer."""
 
 import struct
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore import _native as native
 
 _UNIT = 16
 _PREFIX = 4
@@ -34,6 +40,18 @@ class ByteStore:
         """Return the string behind a handle."""
         start = handle * _UNIT + _PREFIX
         return bytes(self._data[start : start + self._length(handle)])
+
+    def gather(self, handles: NDArray[np.int32]) -> tuple[NDArray[np.int64], bytes]:
+        """Return the strings behind handles, one after the other, and where each begins and the last ends."""
+        if native.archive is not None:
+            offsets, strings = native.archive.gather(self._data, np.ascontiguousarray(handles))
+            return np.frombuffer(offsets, np.int64), strings
+        each = [self.get(handle) for handle in handles.tolist()]
+        return np.fromiter(accumulate(map(len, each), initial=0), np.int64, len(each) + 1), b"".join(each)
+
+    def memory(self) -> bytearray:
+        """Return all strings as they are stored, for readers in C. Not to be changed."""
+        return self._data
 
     def discard(self, handle: int) -> None:
         """Forget the string behind a handle; the handle may be given out again."""

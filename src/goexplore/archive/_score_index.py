@@ -9,6 +9,7 @@ from hashlib import blake2b
 from itertools import repeat
 from typing import NamedTuple
 
+from goexplore import _native as native
 from goexplore.cells import CellKey
 
 UNKNOWN = -1
@@ -90,7 +91,7 @@ class ScoreIndex:
 
     def find(self, cell: CellKey, tag: str = "") -> int:
         """Return the number of the cell's entry, or of the one with a tag; UNKNOWN where there is none."""
-        low, high = _digest(cell, tag)
+        low, high = cell_digest(cell, tag)
         return self._slots[self._slot(low, high)]
 
     def score_length(self, entry: int) -> ScoreLength:
@@ -100,7 +101,7 @@ class ScoreIndex:
 
     def add(self, cell: CellKey, score_length: ScoreLength, tag: str = "") -> int:
         """Add a cell or tag that is not there yet and return the number of its entry."""
-        return self._append(*_digest(cell, tag), score_length)
+        return self._append(*cell_digest(cell, tag), score_length)
 
     def improve(self, entry: int, score_length: ScoreLength) -> None:
         """Set a better score and length for an entry."""
@@ -154,8 +155,7 @@ class ScoreIndex:
         return columns[name]
 
     def _append(self, low: int, high: int, score_length: ScoreLength) -> int:
-        if 3 * (len(self) + 1) > 2 * len(self._slots):
-            self._grow()
+        self.reserve(len(self) + 1)
         entry = len(self)
         self._slots[self._slot(low, high)] = entry
         self._digests.append(low)
@@ -177,8 +177,16 @@ class ScoreIndex:
             slot = slot + 1 & mask
         return slot
 
+    def reserve(self, size: int) -> None:
+        """Make the table large enough for this many entries."""
+        while 3 * size > 2 * len(self._slots):
+            self._grow()
+
     def _grow(self) -> None:
         self._slots = array("i", [UNKNOWN]) * (2 * len(self._slots))
+        if native.archive is not None:
+            native.archive.fill_slots(self._slots, self._digests)
+            return
         slots, mask = self._slots, len(self._slots) - 1
         for entry, low in enumerate(self._digests[::2]):
             slot = low & mask
@@ -187,7 +195,8 @@ class ScoreIndex:
             slots[slot] = entry
 
 
-def _digest(cell: CellKey, tag: str) -> tuple[int, int]:
+def cell_digest(cell: CellKey, tag: str = "") -> tuple[int, int]:
+    """Return the digest of a cell, or of its entry with a tag, as two 64-bit words."""
     if tag in ("", END):
         digest = blake2b(cell, digest_size=16, person=tag.encode()).digest()
     else:  # no tag holds a zero, so it ends where the cell begins

@@ -1,10 +1,13 @@
 """Trajectories as a tree of segments (the representation that paper appendix A.8 proposes)."""
 
+from __future__ import annotations
+
 from array import array
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goexplore.archive._byte_store import ByteStore
 
@@ -109,18 +112,27 @@ class SegmentTree:
         """Return the branch that a segment grew from."""
         return Branch(self._parents[segment], self._offsets[segment])
 
-    def living(self) -> list[int]:
+    def living(self) -> NDArray[np.int64]:
         """Return the numbers of all living segments, oldest first."""
-        return np.flatnonzero(np.frombuffer(self._handles, np.int32) >= 0).tolist()
+        return np.flatnonzero(np.frombuffer(self._handles, np.int32) >= 0)
+
+    def parents(self, segments: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+        """Return the branches that segments grew from: segments and offsets."""
+        parents, offsets = np.frombuffer(self._parents, np.int32), np.frombuffer(self._offsets, np.uint16)
+        return parents[segments], offsets[segments]
+
+    def gather(self, segments: NDArray[np.int64]) -> tuple[NDArray[np.int64], bytes]:
+        """Return the packed actions of segments, one after the other, and where each begins and ends."""
+        return self._actions.gather(np.frombuffer(self._handles, np.int32)[segments])
 
     @property
     def worth_compacting(self) -> bool:
         """Whether most numbers belong to segments that are gone."""
         return len(self._parents) > 2 * self._living + 1024
 
-    def compact(self) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    def compact(self) -> NDArray[np.int32]:
         """Number the living segments anew, in the same order; return the new number of each old one."""
-        old = np.array(self.living())
+        old = self.living()
         renumbered = np.full(len(self._parents), -1, np.int32)
         renumbered[old] = np.arange(len(old), dtype=np.int32)
         parents = np.frombuffer(self._parents, np.int32)[old]
@@ -129,3 +141,7 @@ class SegmentTree:
         self._holds = array("i", np.frombuffer(self._holds, np.int32)[old].tobytes())
         self._handles = array("i", np.frombuffer(self._handles, np.int32)[old].tobytes())
         return renumbered
+
+    def _columns(self) -> tuple[array[int], ...]:
+        """Return the memory of all segments, in the order in which C wants it."""
+        return self._parents, self._offsets, self._holds, self._handles

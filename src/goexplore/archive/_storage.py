@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +36,22 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
     import pyarrow as pa
 
     living = archive.segments.living()
-    number = {old: new for new, old in enumerate(living)}
-    cells = [archive.cell(entry) for entry in range(len(archive))]
+    number = np.zeros(int(living[-1]) + 1, np.int32)
+    number[living] = np.arange(len(living), dtype=np.int32)
+    begins, joined = archive.gather("cell")
+    cells = [joined[begin:end] for begin, end in pairwise(begins.tolist())]
+    ends = np.array([_END_TEXTS[end] for end in End])
     columns: dict[str, Any] = {
-        "cell": pa.array(cells, pa.large_binary()),
+        "cell": _binary(begins, joined),
         "score": archive.values("score"),
         "length": archive.values("length"),
-        "segment": np.array([number[old] for old in archive.values("segment").tolist()], np.int32),
+        "segment": number[archive.values("segment")],
         "offset": archive.values("offset"),
         "level": archive.values("level"),
         "room": archive.values("room"),
         **{name: archive.values(name) for name in _COUNTERS},
         "found_at_game_frame": archive.values("found_at_game_frame"),
-        "end": pa.array([_END_TEXTS[end] for end in archive.values("end").tolist()], pa.string()),
+        "end": pa.array(ends[archive.values("end")], pa.string()),
     }
     if archive.events:
         columns["event"] = pa.array(archive.values("event").tolist(), pa.string())
@@ -57,17 +61,25 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
     for name, values in cell_columns(cells).items():
         if name not in _OPTIONAL:
             columns.setdefault(name, values)
-    columns["snapshot"] = pa.array((entry.snapshot for entry in archive), pa.large_binary())
-    parents = [archive.segments.parent(old) for old in living]
+    columns["snapshot"] = _binary(*archive.gather("snapshot"))
+    parents, offsets = archive.segments.parents(living)
     segments = {
-        "parent": np.array([number[branch.segment] for branch in parents], np.int32),
-        "parent_offset": np.array([branch.offset for branch in parents], np.uint16),
-        "actions": pa.array((archive.segments.packed_actions(old) for old in living), pa.large_binary()),
+        "parent": number[parents],
+        "parent_offset": offsets,
+        "actions": _binary(*archive.segments.gather(living)),
     }
     files = [folder / ARCHIVE_FILE, folder / SEGMENTS_FILE]
     for file, table in zip(files, (columns, segments), strict=True):
         write_table(pa.table(table), file)
     return files
+
+
+def _binary(offsets: NDArray[np.int64], data: bytes) -> Any:
+    """Return byte strings that stand one after the other as a column."""
+    import pyarrow as pa
+
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 
 
 def read_archive(

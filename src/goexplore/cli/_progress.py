@@ -15,6 +15,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 from goexplore.cli._arguments import with_flags
+from goexplore.exploration import few_for
 from goexplore.runs import Progress
 
 _PLAIN_SECONDS = 10.0
@@ -85,6 +86,11 @@ def show_search(progress: Progress) -> dict[str, str]:
         "memory": f"{progress.memory_bytes / 2**20:,.0f} MiB",
         "time": duration(progress.session_seconds),
     }
+    if few_for(progress.batch_size, progress.workers):
+        shown["batch"] = (
+            f"{thousands(progress.batch_size)} explorations are few for {progress.workers} workers: "
+            "a new run with --exploration.batch-size auto keeps them busy"
+        )
     if progress.seconds_left is not None:
         shown["time left"] = duration(progress.seconds_left)
     return shown

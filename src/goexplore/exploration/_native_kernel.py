@@ -24,15 +24,15 @@ class NativeKernel:
 
         `room_numbers` are the rooms' numbers by what it reads from memory, if that is where they come from.
         """
-        self._explorer = explorer
+        self.explorer = explorer
+        self.room_numbers = room_numbers
         self._limit = training_frames
-        self._room_numbers = room_numbers
 
     def run(self, task: Task, score_index: ScoreIndex) -> ExplorationResult:
         """Explore until the limit, the end of the episode, or where the engine cannot go on."""
         start = task.start
         try:
-            actions, played, seen, seen_new, candidates, stopped, frame = self._explorer.run(
+            actions, played, seen, seen_new, candidates, stopped, frame = self.explorer.run(
                 task.order,
                 task.random_state,
                 start.snapshot,
@@ -48,7 +48,7 @@ class NativeKernel:
                 f"expected a snapshot of the native engine, got {len(start.snapshot)} other bytes: "
                 "resume with the versions in the run's config.json"
             ) from error
-        numbers = self._room_numbers
+        numbers = self.room_numbers
         return ExplorationResult(
             actions=actions,
             training_frames=played,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from goexplore.archive import Archive, Entry, recell
 from goexplore.cells import CellEnvironment, CellKey, Downscaling, DynamicCells, choose_downscaling
@@ -91,7 +92,7 @@ class CellReviser:
     def add_frames(self, frames: Iterable[bytes]) -> None:
         """Keep frames that are not there yet, and drop the oldest ones where there are too many."""
         self._frames.update(dict.fromkeys(frame for frame in frames if frame))
-        for frame in list(self._frames)[: max(0, len(self._frames) - self._plan.frames)]:
+        for frame in list(islice(self._frames, max(0, len(self._frames) - self._plan.frames))):
             del self._frames[frame]
 
     def is_due(self, game_frames: int) -> bool:

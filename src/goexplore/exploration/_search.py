@@ -9,17 +9,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
-from goexplore.archive import Archive, Entry, ExplorationResult, Update, action_bytes
-from goexplore.cells import CellEnvironment, End
+from goexplore.archive import Archive, Chosen, ExplorationResult, Update, action_bytes
+from goexplore.cells import CellEnvironment
 from goexplore.errors import EnvironmentContractError, require_at_least, require_seed
+from goexplore.exploration._batch import TaskBatch
 from goexplore.exploration._executor import Executor
-from goexplore.exploration._kernel import Task
+from goexplore.exploration._native_executor import NativeExecutor
 from goexplore.exploration._revision import CellReviser
+from goexplore.exploration._tally import Tally, total_of
 from goexplore.random import SplitMix64, stream_state
 from goexplore.selection import Selection
 
@@ -59,29 +61,6 @@ class Status:
     """Whether the best trajectory is a result: it has won something, or ended an episode with costs."""
     given_up: int = 0
     """Explorations that crashed or hung in every worker that ran them, with no action to blame."""
-
-
-@dataclass(kw_only=True)
-class Tally:
-    """How the explorations of this session went, since it began."""
-
-    explorations: int = 0
-    training_frames: int = 0
-    truncated: int = 0
-    """Explorations that came to the end of an episode that was cut off, where ends are kept."""
-    short: int = 0
-    """Explorations in which the episode ended or was lost within `SHORT` training frames."""
-
-    SHORT: ClassVar[int] = 3
-
-    def add(self, found: ExplorationResult, action_bytes: int) -> None:
-        """Count one exploration."""
-        self.explorations += 1
-        self.training_frames += found.training_frames
-        self.truncated += found.end == End.TRUNCATED
-        is_lost = len(found.actions) < found.training_frames * action_bytes  # its last action led to no cell
-        is_short = found.training_frames <= self.SHORT
-        self.short += is_short and (is_lost or found.end == End.TERMINATED)
 
 
 StopRule: TypeAlias = Callable[[Status], bool]
@@ -134,7 +113,7 @@ class Search:
         """Game frames played in the batch that is being explored; they count when it is done."""
         self._clock = monotonic()
         self._frame_skip = cell_env.frame_skip
-        self._batch_size = batch_size
+        self.batch_size = batch_size
         self._seed = seed
         if len(self.archive) == 0:
             cell = cell_env.reset()
@@ -144,7 +123,7 @@ class Search:
 
     def _begin(self) -> None:
         """Let the others take in an archive that they have seen nothing of."""
-        self._ends = sum(map(self._is_end, range(len(self.archive))))
+        self._ends = self.archive.ends
         for start in range(0, len(self.archive), _REFRESH_SIZE):
             added = range(start, min(start + _REFRESH_SIZE, len(self.archive)))
             self.selection.refresh(self.archive, Update(added=added, touched=set(added)))
@@ -155,7 +134,8 @@ class Search:
     ) -> Status:
         """Explore, batch after batch, until the rule says stop.
 
-        Callbacks are called after every batch; `tick` is called after every exploration, for signs of life.
+        Callbacks are called after every batch; `tick` is called after every exploration, or a
+        few times per second on the native engine, for signs of life.
 
         An interrupt drops the unfinished batch: the archive changes by whole batches only.
         """
@@ -164,9 +144,9 @@ class Search:
             if self.reviser is not None and self.reviser.is_due(self.status.game_frames):
                 self._revise(self.reviser)
                 continue
-            batch = self._select()
-            results = self._return_and_explore(batch, tick)
-            update = self._update(batch, results)
+            chosen = self._select()
+            results = self._return_and_explore(chosen, tick)
+            update = self._update(chosen, results)
             for callback in callbacks:
                 callback(self, update)
         return self.status
@@ -185,67 +165,67 @@ class Search:
             self._begin()
         self.status = self._complete(self.status)
 
-    def _select(self) -> list[Entry]:
+    def _select(self) -> Chosen:
         """Choose a batch of cells, with replacement (section 2.1.2)."""
         random = SplitMix64(stream_state(self._seed, self.status.batches, 0))
-        batch = [self.archive[number] for number in self.selection.choose(self._batch_size, random)]
-        if any(entry.end != End.NONE or entry.event for entry in batch):
+        chosen = self.archive.chosen(self.selection.choose(self.batch_size, random))
+        if not chosen.are_explorable:
             raise EnvironmentContractError(
                 f"expected {type(self.selection).__name__} to choose entries that can be explored from, got "
                 "one of an end or an event: leave out entries for which `archive.is_explorable` is false"
             )
-        return batch
+        return chosen
 
     def _return_and_explore(
-        self, batch: list[Entry], tick: Callable[[Search], None]
-    ) -> list[ExplorationResult]:
+        self, chosen: Chosen, tick: Callable[[Search], None]
+    ) -> Sequence[ExplorationResult]:
         """Restore the simulator to each cell and explore from there (sections 2.1.3 and 2.1.4)."""
 
-        def count(found: ExplorationResult) -> None:
-            self.unfinished_game_frames += found.training_frames * self._frame_skip
+        def count(training_frames: int) -> None:
+            self.unfinished_game_frames = training_frames * self._frame_skip
             tick(self)
 
-        tasks = [
-            Task(order=order, start=entry, random_state=stream_state(self._seed, self.status.batches, order))
-            for order, entry in enumerate(batch, start=1)
-        ]
+        def add(found: ExplorationResult) -> None:
+            count(self.unfinished_game_frames // self._frame_skip + found.training_frames)
+
+        batch = TaskBatch(chosen, seed=self._seed, batch=self.status.batches)
         self.unfinished_game_frames = 0
         self.exploring = True
         try:
-            return self.executor.run(tasks, count)
+            if isinstance(self.executor, NativeExecutor):
+                return self.executor.run_batch(batch, count)
+            return self.executor.run(batch, add)
         except Exception:
             self.failed_while_exploring = True
             raise
         finally:
             self.exploring = False
 
-    def _update(self, batch: list[Entry], results: list[ExplorationResult]) -> Update:
+    def _update(self, chosen: Chosen, results: Sequence[ExplorationResult]) -> Update:
         """Add new cells and better trajectories to the archive (section 2.1.5), then update the others."""
-        known = len(self.archive)
-        explored = sum(found.training_frames for found in results) * self._frame_skip
-        returned = sum(entry.score_length.length for entry in batch) * self._frame_skip
-        replayed = sum(found.replayed for found in results) * self._frame_skip
+        known, total = len(self.archive), total_of(results, self.archive.segments.action_bytes)
+        self.tally.add(total)
+        explored = total.training_frames * self._frame_skip
+        returned = chosen.training_frames * self._frame_skip
         game_frames = self.status.game_frames + explored
-        update = self.archive.update(batch, results, game_frame=game_frames)
+        update = self.archive.update(chosen, results, game_frame=game_frames)
         self._ends += sum(map(self._is_end, update.added))
         if self.reviser is not None:
-            self.reviser.add_frames(found.frame for found in results)
-        for found in results:
-            self.tally.add(found, self.archive.segments.action_bytes)
-            if found.stopped is not None:
-                self.stops, self.last_stop = self.stops + 1, found.stopped
+            self.reviser.add_frames(total.frames)
+        if total.stops:
+            self.stops, self.last_stop = self.stops + total.stops, total.last_stop
         self.selection.refresh(self.archive, update)
         self.executor.sync(self.archive.score_index.since(known, update.improved))
-        before, self._clock = self._clock, monotonic()
+        clock, self._clock = self._clock, monotonic()
         self.unfinished_game_frames = 0
         self.status = self._complete(
             Status(
                 batches=self.status.batches + 1,
                 game_frames=game_frames,
                 game_frames_with_replay=self.status.game_frames_with_replay + returned + explored,
-                game_frames_replayed=self.status.game_frames_replayed + replayed,
-                seconds=self.status.seconds + self._clock - before,
-                given_up=self.status.given_up + sum(found.given_up for found in results),
+                game_frames_replayed=self.status.game_frames_replayed + total.replayed * self._frame_skip,
+                seconds=self.status.seconds + self._clock - clock,
+                given_up=self.status.given_up + total.given_up,
             )
         )
         return update

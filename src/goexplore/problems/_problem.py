@@ -29,6 +29,7 @@ from goexplore.exploration import (
     ExplorationConfig,
     Kernel,
     KernelFactory,
+    NativeExecutor,
     ProcessExecutor,
     PythonKernel,
     RandomRepeat,
@@ -36,7 +37,6 @@ from goexplore.exploration import (
     Revision,
     SerialExecutor,
     StartMethod,
-    ThreadExecutor,
 )
 from goexplore.problems._chosen_cells import cells_with_settings
 from goexplore.problems._gymnasium import Gymnasium, from_instance
@@ -306,7 +306,7 @@ class Problem:
         if ray_address is not None:
             raise ConfigError(f"expected `executor` ray with `ray_address` {ray_address}, got {executor}")
         if native is not None:
-            return SerialExecutor(native) if workers is None else ThreadExecutor(native, workers=workers)
+            return SerialExecutor(native) if workers is None else NativeExecutor(native, workers=workers)
         make = self.kernel_factory()
         if workers is None:
             return SerialExecutor(make)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from goexplore.exploration import Search, Tally
+from goexplore.exploration import SHORT, Search, Tally
 
 LEAST = 1000
 """Explorations after which shares of them mean something."""
@@ -91,7 +91,7 @@ class Advice:
             )
         if ended >= MOST and self._is_due("short", tally.explorations):
             yield (
-                f"{ended:.0%} of the last {count:,} explorations ended the episode within {Tally.SHORT} "
+                f"{ended:.0%} of the last {count:,} explorations ended the episode within {SHORT} "
                 "training frames: the states that cells hold are lost already; let cells tell them from "
                 "those that are not, or return None from the cell function where an episode is lost"
             )

@@ -107,6 +107,14 @@ class SearchDirectory(Directory):
         named = dataclasses.replace(problem, name=self._search().get("problem", {}).get("name", ""))
         self._require(_settings(named, seed))  # the name does not decide what is found
 
+    def with_batch_size(self, problem: Problem) -> Problem:
+        """Return a problem with the number that `batch_size` auto stood for when the run began."""
+        settings = self._search().get("problem", {}).get("exploration", {})
+        if problem.exploration.batch_size != "auto" or "batch_size" not in settings:
+            return problem
+        exploration = dataclasses.replace(problem.exploration, batch_size=settings["batch_size"])
+        return dataclasses.replace(problem, exploration=exploration)
+
     def metrics(self) -> list[SearchMetrics]:
         """Return all lines of metrics.jsonl."""
         return self.read_metrics(SearchMetrics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 from time import monotonic
@@ -82,6 +82,10 @@ class Progress:
     """Resident memory of all processes of the search."""
     seconds_left: float | None
     """Until the nearest limit on time or game frames, if there is one."""
+    batch_size: int
+    """Explorations of one batch."""
+    workers: int
+    """How many of them run at the same time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +129,10 @@ def run_search(
     seed = int(seed)
     if resume:
         run = SearchDirectory.open(Path(run_dir))
+        problem = run.with_batch_size(problem)
         run.require(problem, seed, engine)
         engine = run.engine()
+    problem = replace(problem, exploration=problem.exploration.settled(workers))
     problem.require_functions()
     problem, reason = problem.after_revisions(()).with_engine(engine)
     cell_env = problem.make_cell_env()
@@ -177,7 +183,7 @@ def run_search(
             archive=archive,
             status=status,
             reviser=reviser,
-            batch_size=problem.exploration.batch_size,
+            batch_size=problem.exploration.batch_for(workers),
             seed=seed,
         )
         for warning in run.rewind_metrics(search.status.game_frames):
@@ -265,6 +271,7 @@ class _SearchSession(Session):
                 if self._search.failed_while_exploring:  # the archive is whole
                     self._save(cells)
                 raise
+            self._show()
             if self.interrupted:
                 self._reporter.log("interrupted: writing a checkpoint (once more to stop without it)")
             self._save(cells)
@@ -288,7 +295,7 @@ class _SearchSession(Session):
         return self._search.status.game_frames + self._search.unfinished_game_frames
 
     def _after_batch(self, cells: CellRepresentation) -> None:
-        self._show()
+        self._tick(self._search)
         self._report_events()
         self._report_crashes()
         self._report_stops(often=2)
@@ -348,6 +355,8 @@ class _SearchSession(Session):
             game_frames_per_second=rate,
             memory_bytes=self._memory(),
             seconds_left=max(min(left), 0.0) if left else None,
+            batch_size=self._search.batch_size,
+            workers=self._search.executor.workers,
         )
 
     def _memory(self) -> int:

@@ -83,14 +83,14 @@ class SelectionConfig:
             ("horizontal_weight", self.horizontal_weight, cells.horizontal_neighbours),
             ("vertical_weight", self.vertical_weight, cells.vertical_neighbours),
         ):
-            if neighbours is not None:
+            if neighbours is not None and weight:
                 subscores.append(NeighbourScore(neighbours, weight=weight))
             elif weight:
                 raise ConfigError(
                     f"expected `{name}` to be 0 for cells that have no neighbours, got {weight:g}: use cells "
                     "that define them"
                 )
-        if cells.spot is not None and cells.rank is not None:
+        if cells.spot is not None and cells.rank is not None and self.rank_weight:
             subscores.append(RankScore(spot=cells.spot, rank=cells.rank, weight=self.rank_weight))
         elif self.rank_weight:
             raise ConfigError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -82,20 +82,21 @@ class WeightedSelection:
 
     def refresh(self, archive: Archive, update: Update) -> None:
         """Recompute the weights of all entries that the batch touched: O(log n) each."""
-        touched = set(update.touched)
+        entries = update.touched_entries()
+        others: set[int] = set()
         for entry in update.added:
             self._append(0 if self._level is None else self._level(archive.cell(entry)), entry)
             for subscore in self._subscores:
-                touched.update(subscore.added(archive, entry))
-        entries = np.fromiter(sorted(touched), np.int64, len(touched))
+                others.update(subscore.added(archive, entry))
+        if others:
+            entries = np.union1d(entries, np.fromiter(others, np.int64, len(others)))
         weights = np.full(len(entries), self._constant, np.float64)
         for subscore in self._subscores:
             weights += subscore.values(archive, entries)
         weights[~archive.explorable(entries)] = 0.0  # nothing is explored from there
         levels = np.frombuffer(self._level_of, np.int32)[entries]
         leaves = np.frombuffer(self._leaf_of, np.int32)[entries].astype(np.int64)
-        for level in np.unique(levels).tolist():
-            here = levels == level
+        for level, here in _groups(levels):
             self._trees[level].grow(len(self._entries[level]))
             self._trees[level].set(leaves[here], weights[here])
 
@@ -114,8 +115,7 @@ class WeightedSelection:
         picks = np.minimum(np.searchsorted(ends, positions, side="right"), len(levels) - 1)
         offsets = random.uniform(count)
         chosen = np.empty(count, np.int64)
-        for pick in np.unique(picks).tolist():
-            here = picks == pick
+        for pick, here in _groups(picks):
             tree, entries = self._trees[levels[pick]], self._entries[levels[pick]]
             leaves = tree.find(offsets[here] * tree.total)
             chosen[here] = np.frombuffer(entries, np.int32)[leaves]
@@ -137,3 +137,17 @@ class WeightedSelection:
         below_highest = levels[-1] - np.array(levels)
         totals = np.array([self._trees[level].total for level in levels])
         return totals * self._level_factor**below_highest
+
+
+def _groups(keys: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.int64] | slice]]:
+    """Yield each different key with where it stands, in rising order."""
+    if len(keys) == 0:
+        return
+    if (keys == keys[0]).all():
+        yield int(keys[0]), slice(None)
+        return
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = [0, *(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1).tolist()]
+    for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True):
+        yield int(ordered[start]), order[start:stop]

@@ -61,6 +61,8 @@ class CountScore:
 
     def values(self, archive: Archive, entries: Numbers) -> Floats:
         """Return the count subscores."""
+        if self._weight == 0:
+            return np.full(len(entries), self._epsilon2)
         counts = archive.values(self._attribute, entries).astype(np.float64)
         return self._weight * (1 / (counts + self._epsilon1)) ** self._power + self._epsilon2
 

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore import _native as native
+
 _Floats = NDArray[np.float64]
 _Numbers = NDArray[np.int64]
 
@@ -44,10 +46,13 @@ class SumTree:
             self._sum_up(np.arange(half, half + len(old), dtype=np.int64))
 
     def set(self, leaves: _Numbers, weights: _Floats) -> None:
-        """Set the weights of some leaves, each named once."""
+        """Set the weights of some leaves, each named once, in rising order."""
+        if native.archive is not None:
+            native.archive.tree_set(self._nodes, leaves, weights)
+            return
         nodes = leaves + len(self._nodes) // 2
         self._nodes[nodes] = weights
-        self._sum_up(np.sort(nodes))
+        self._sum_up(nodes)
 
     def _sum_up(self, nodes: _Numbers) -> None:
         """Recompute everything above these nodes, given in rising order, level by level."""
@@ -58,6 +63,8 @@ class SumTree:
 
     def find(self, positions: _Floats) -> _Numbers:
         """Return the leaves at these positions (0 up to, not including, `total`) on the wheel."""
+        if native.archive is not None:
+            return np.frombuffer(native.archive.tree_find(self._nodes, positions), np.int64)
         node = np.ones(len(positions), np.int64)
         rest = positions.copy()
         for _ in range((len(self._nodes) // 2).bit_length() - 1):

@@ -1,0 +1,95 @@
+"""The archive's update in C (`_native/archive/update.h`): what `Archive.update` does, for packed results."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore import _native as native
+from goexplore.archive._packed import PackedResults
+from goexplore.archive._update import Update
+from goexplore.envs import NOWHERE, Location
+
+if TYPE_CHECKING:
+    from goexplore.archive._archive import Archive
+
+
+def native_update(
+    archive: Archive, chosen: NDArray[np.int32], results: PackedResults, *, game_frame: int
+) -> Update | None:
+    """Take in what explorations from the entries `chosen` found, or return None where Python has to do it.
+
+    C works in the memory of the archive's own columns. They get room for all that the batch can add, and give
+    back what is left of it.
+    """
+    index, tree, entries = archive.score_index, archive.segments, len(archive)
+    if native.archive is None or index.column("objective"):
+        return None
+    more_entries, most_segments = native.archive.measure(
+        results.records, results.offsets, entries, tree.action_bytes
+    )
+    index.reserve(entries + more_entries)
+    slots, digests, scores, lengths = index.memory()
+    per_entry: tuple[array[Any], ...] = (scores, lengths, *archive._columns.values())
+    per_segment = tree._columns()
+    segments = len(per_segment[0])
+
+    def resize(entry_count: int, segment_count: int) -> None:
+        _resize(digests, 2 * entry_count)
+        for column in per_entry:
+            _resize(column, entry_count)
+        for column in per_segment:
+            _resize(column, segment_count)
+
+    size, segment_count = entries, segments
+    resize(entries + more_entries, segments + most_segments)
+    try:
+        size, segment_count, living, best, touched, improved, reached = native.archive.update(
+            columns=(slots, digests, *per_entry, *per_segment),
+            strings=archive._bytes._data,
+            free_strings=archive._bytes._free,
+            actions=tree._actions._data,
+            free_actions=tree._actions._free,
+            chosen=chosen,
+            records=results.records,
+            offsets=results.offsets,
+            entries=entries,
+            segments=segments,
+            living=tree._living,
+            best=archive.best,
+            reset_seen=archive.reset_seen,
+            game_frame=game_frame,
+            action_bytes=tree.action_bytes,
+        )
+    finally:
+        resize(size, segment_count)
+    tree._living, archive.best = living, best
+    if reached:
+        locations = np.frombuffer(reached, np.int32)
+        for number in set(locations.tolist()):
+            location = Location(number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000)
+            if location != NOWHERE:
+                archive.locations.add(location)
+    archive.compact()
+    return Update(
+        added=range(entries, size),
+        improved=set(np.frombuffer(improved, np.int32).tolist()),
+        touched=_different(np.frombuffer(touched, np.int32)),
+    )
+
+
+def _different(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the different numbers, in rising order: `np.unique`, which takes several times as long."""
+    rising = np.sort(numbers)
+    return rising[np.concatenate(([True], rising[1:] != rising[:-1]))]
+
+
+def _resize(column: array[Any], size: int) -> None:
+    """Make a column longer, with zeros, or shorter."""
+    if size < len(column):
+        del column[size:]
+    elif size > len(column):
+        column.frombytes(bytes((size - len(column)) * column.itemsize))
