@@ -115,7 +115,6 @@ class Trajectory:
             [*(self.places[each] for each in kept), self.places[-1]],
         )
 
-
     def _is_stale(self, index: int) -> bool:
         """Return whether a place is that of a room just entered, with the position in the room before.
 
