@@ -30,7 +30,7 @@ lint: .venv/dev ## ruff and mypy
 	$(BIN)/mypy
 
 test: lint ## check style and types, run the test suite
-	$(BIN)/python -m pytest -n auto --dist loadscope
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-all: lint ## run the slow tests too
 	$(BIN)/python -m pytest -m 'not faults'
