@@ -39,8 +39,9 @@ class _Options:
     until_score: float | None = None
     """Stop when a trajectory has this score."""
     workers: int | None = None
-    """Worker processes, or threads of the native engine. Default: one per core; 0 explores in this process,
-    for debugging. With --executor ray, workers of each node. Changes nothing but speed."""
+    """Number of worker processes, or of threads of the native engine. Default: one per core; 0 explores in
+    this process, for debugging. With --executor ray, the number for each node. It changes only the speed,
+    unless --exploration.batch-size is auto."""
     executor: ExecutorWish = "auto"
     """Where to explore. auto: on this machine; ray: on the nodes of a Ray cluster (docs/cluster.md). Changes
     nothing but speed."""
@@ -50,7 +51,8 @@ class _Options:
     start_method: StartMethod | None = None
     """How worker processes are started. Default: fork on Linux, else spawn."""
     timeout_seconds: float = 300.0
-    """How long one exploration in a worker process may take before the worker is replaced."""
+    """Seconds that one exploration in a worker process may take before the worker is replaced. With
+    --executor ray, also how long the search waits if no node is left."""
     objective: Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")] = None
     """What counts as better in place of the score: the import path of a function of (observation, info) that
     returns a number."""

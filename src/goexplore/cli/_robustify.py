@@ -159,7 +159,9 @@ def run_robustify(arguments: list[str]) -> int:
 def _heights(progress: TrainingProgress) -> dict[str, float]:
     """Return what a training has risen to: in percent."""
     success, known = progress.real_start_success, len(progress.status.real_starts)
-    return {"success": 10.0 * int(10 * success)} if success and known >= _ENOUGH_REAL_STARTS else {}
+    if success is None or success < 0.1 or known < _ENOUGH_REAL_STARTS:
+        return {}
+    return {"success": 10.0 * int(10 * success)}
 
 
 def _parse(arguments: list[str]) -> _Arguments:

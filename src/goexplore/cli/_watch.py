@@ -79,17 +79,25 @@ def _state(directory: Directory, now: float) -> str:
     if directory.is_worked_on():
         stalled = seen is not None and now - seen > _SILENT
         return f"stalled?{ago}" if stalled else f"going on{ago}"
-    again = shlex.join(["--run-dir", str(directory.path), "--resume"])
-    return f"not running{ago}; to resume it: goexplore {_verb(directory)} {again}"
+    return f"not running{ago}; to resume it: {shlex.join(_resuming(directory))}"
 
 
-def _verb(directory: Directory) -> str:
+def _resuming(directory: Directory) -> list[str]:
+    """Return the command that resumes a run: a search needs its settings once more, a training does not."""
+    there = ["--run-dir", str(directory.path), "--resume"]
     if is_training(directory.path):
-        return "robustify"
-    settings = directory.info().get("search")
-    problem = settings.get("problem") if isinstance(settings, dict) else None
-    name = problem.get("name") if isinstance(problem, dict) else "TARGET"
-    return f"explore {shlex.quote(str(name))}"
+        return ["goexplore", "robustify", *there]
+    command: list[str] = directory.info()["command"]
+    if "explore" not in command:  # it was begun from Python
+        return ["goexplore", "explore", "TARGET", *there]
+    words = iter(command[command.index("explore") :])
+    kept = []
+    for word in words:
+        if word in ("--run-dir", "--run_dir"):
+            next(words, None)
+        elif word != "--resume" and not word.startswith(("--run-dir=", "--run_dir=")):
+            kept.append(word)
+    return ["goexplore", *kept, *there]
 
 
 def _search(metrics: list[SearchMetrics]) -> dict[str, str]:

@@ -132,7 +132,6 @@ def run_search(
         problem = run.with_batch_size(problem)
         run.require(problem, seed, engine)
         engine = run.engine()
-    problem = replace(problem, exploration=problem.exploration.settled(workers))
     problem.require_functions()
     problem, reason = problem.after_revisions(()).with_engine(engine)
     cell_env = problem.make_cell_env()
@@ -151,6 +150,7 @@ def run_search(
             warn=reporter.log,
         )
         stack.enter_context(contextlib.closing(running))
+        problem = replace(problem, exploration=problem.exploration.settled(running.workers))
         if resume:
             stack.enter_context(run.locked())
         else:

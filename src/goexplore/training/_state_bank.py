@@ -26,8 +26,8 @@ class StateBankConfig:
     real_start_share: float = 0.25
     """Share of the rollouts that begin at the real start of the game, with no-ops."""
     after_death: float = 0.5
-    """After this share of the lives that are lost in rollouts from the real start, the next one begins there:
-    where a life begins, a policy must know how to go on."""
+    """Probability that, after a life is lost in a rollout from the real start, the next rollout begins right
+    there. A policy must know how to go on where a new life begins."""
     own_share: float = 0.25
     """Share of the other rollouts that begin at a state that the policy itself has reached."""
     held_up_share: float = 0.5
@@ -36,9 +36,10 @@ class StateBankConfig:
     held_up: int = 32
     """Most training frames of no-ops at the beginning of such a rollout; none if they would cost a life."""
     patience: float = 1.0
-    """A rollout ends after so many times the longest pause of a typical recording without progress ..."""
+    """A rollout ends after a pause without progress: this factor times the longest pause of a typical
+    recording, plus `more_patience`."""
     more_patience: int = 30
-    """... and so many training frames more."""
+    """Training frames that are added to the pause that `patience` allows."""
     advance: int = 50
     """Progress that is rewarded with 1, and that makes a rollout a success."""
     proven_after: int = 40
@@ -50,8 +51,8 @@ class StateBankConfig:
     learning_rate: float = 0.06
     """How much a rollout's success counts in the success rate of where it began."""
     hope: float = 0.25
-    """Weight of states from which no rollout has succeeded yet; at most 0.4 where success is uncertain. The
-    expert got through there, so it can be learnt."""
+    """Weight of states from which no rollout has succeeded yet: the expert got through there, so it can be
+    learnt. With a success rate r, a state's weight is (1 - r) * (r + hope) + floor."""
     floor: float = 0.03
     """Weight that is added for all states, so that what is certain by now is not forgotten."""
 
