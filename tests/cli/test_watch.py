@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import time
 
@@ -38,6 +39,15 @@ def test_what_has_ended_says_how_to_go_on(finished):
     assert shown["state"].endswith(f"to resume it: goexplore explore two-mazes --run-dir {finished} --resume")
     assert shown["best score"] == "100"
     assert shown["since"].endswith("game frames")
+
+
+def test_the_command_that_it_says_goes_on_with_all_settings(tmp_path):
+    run = tmp_path / "a run"
+    settings = ["--seed", "3", "--exploration.batch-size", "7", "--game-frames", "2000", "--workers", "0"]
+    assert goexplore("explore", "two-mazes", *settings, "--run-dir", run).returncode == 0
+    _, command = look(run)["state"].split("to resume it: goexplore ")
+    result = goexplore(*shlex.split(command))
+    assert result.returncode == 0, result.stderr
 
 
 def test_what_is_silent_for_long_may_be_stalled(finished):

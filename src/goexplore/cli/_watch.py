@@ -89,7 +89,10 @@ def _resuming(directory: Directory) -> list[str]:
         return ["goexplore", "robustify", *there]
     command: list[str] = directory.info()["command"]
     if "explore" not in command:  # it was begun from Python
-        return ["goexplore", "explore", "TARGET", *there]
+        settings = directory.info().get("search")
+        problem = settings.get("problem") if isinstance(settings, dict) else None
+        name = problem.get("name") if isinstance(problem, dict) else "TARGET"
+        return ["goexplore", "explore", str(name), *there]
     words = iter(command[command.index("explore") :])
     kept = []
     for word in words:
