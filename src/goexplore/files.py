@@ -171,16 +171,26 @@ def as_record(kind: type[Record], values: Any) -> Record:
         raise ValueError(f"a value of the wrong type, or a missing one ({error})") from error
 
 
+def _most_memory(size: int) -> int:
+    """Return how many bytes of content we take from a file of this size."""
+    return _MEMORY_PER_BYTE * size + _MEMORY
+
+
 def pack(values: Any) -> bytes:
-    """Return plain values, bytes and dataclasses in compressed form."""
-    return zstandard.compress(msgspec.msgpack.encode(values))
+    """Return plain values, bytes and dataclasses in compressed form.
+
+    Where that is shorter than `unpack` would believe, zeros follow, which it ignores.
+    """
+    content = msgspec.msgpack.encode(values)
+    packed = zstandard.compress(content)
+    return packed.ljust(max(0, len(content) - _MEMORY) // _MEMORY_PER_BYTE + 1, b"\0")
 
 
 def unpack(kind: type[Record], packed: bytes) -> Record:
     """Return what `pack` was given; raise ValueError for anything else, and for far too much content."""
     try:
         size = zstandard.frame_content_size(packed)
-        if not 0 <= size <= _MEMORY_PER_BYTE * len(packed) + _MEMORY:
+        if not 0 <= size <= _most_memory(len(packed)):
             raise ValueError(f"{size} bytes of content in {len(packed)} bytes")
         return msgspec.msgpack.decode(zstandard.decompress(packed), type=kind)
     except (zstandard.ZstdError, msgspec.MsgspecError, RecursionError) as error:
@@ -199,7 +209,7 @@ def read_table(file: Path) -> Any:
         data = stream.read()  # pyarrow's threads and Python's files do not get on at the end of a process
     parquet = pq.ParquetFile(pa.BufferReader(data))
     groups = [parquet.metadata.row_group(number) for number in range(parquet.num_row_groups)]
-    rows, most = sum(group.num_rows for group in groups), _MEMORY_PER_BYTE * len(data) + _MEMORY
+    rows, most = sum(group.num_rows for group in groups), _most_memory(len(data))
     if rows > _ROWS_PER_BYTE * len(data):
         raise ValueError(f"{rows} rows in a file of {len(data)} bytes")
     columns = [group.column(each) for group in groups for each in range(group.num_columns)]
@@ -218,20 +228,27 @@ def read_table(file: Path) -> Any:
 
 
 def write_table(table: Any, file: Path) -> None:
-    """Write a Parquet file; equal tables give equal bytes."""
+    """Write a Parquet file; equal tables give equal bytes.
+
+    What would become shorter than `read_table` believes is not compressed.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    written = pa.BufferOutputStream()
-    pq.write_table(table, written, compression="zstd")
-    file.write_bytes(written.getvalue())  # pyarrow itself takes no names that are not UTF-8
+    for settings in ({"compression": "zstd"}, {"compression": "none", "use_dictionary": False}):
+        written = pa.BufferOutputStream()
+        pq.write_table(table, written, **settings)
+        data = written.getvalue()
+        if table.nbytes <= _most_memory(len(data)) and table.num_rows <= _ROWS_PER_BYTE * len(data):
+            break
+    file.write_bytes(data)  # pyarrow itself takes no names that are not UTF-8
 
 
-def append_line(file: Path, line: str) -> None:
+def append_line(file: Path, line: str | bytes) -> None:
     """Add a line to a file of ours."""
     handle = open_regular(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     with os.fdopen(handle, "ab") as opened:
-        opened.write(line.encode() + b"\n")
+        opened.write((line.encode() if isinstance(line, str) else line) + b"\n")
 
 
 def sync(path: Path) -> None:

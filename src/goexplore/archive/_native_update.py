@@ -45,8 +45,8 @@ def native_update(
             _resize(column, segment_count)
 
     size, segment_count = entries, segments
-    resize(entries + more_entries, segments + most_segments)
     try:
+        resize(entries + more_entries, segments + most_segments)
         size, segment_count, living, best, touched, improved, reached = native.archive.update(
             columns=(slots, digests, *per_entry, *per_segment),
             strings=archive._bytes._data,
@@ -84,6 +84,8 @@ def native_update(
 def _different(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the different numbers, in rising order: `np.unique`, which takes several times as long."""
     rising = np.sort(numbers)
+    if len(rising) == 0:
+        return rising
     return rising[np.concatenate(([True], rising[1:] != rising[:-1]))]
 
 

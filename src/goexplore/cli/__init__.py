@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -44,6 +45,7 @@ Your own environment: goexplore explore my_game:Lock, where my_game.py has the c
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; errors that a user can fix are one line."""
+    is_command = arguments is None
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -72,10 +74,11 @@ def main(arguments: list[str] | None = None) -> int:
         return run(rest)
     except GoExploreError as error:
         code = _fail(with_flags(str(error)))
-        if isinstance(error, ProcessGroupError):
+        if isinstance(error, ProcessGroupError) and is_command:
             # PyTorch's threads still wait for the process that is gone. If the interpreter shut down in the
             # usual way, one of them could wake up meanwhile, and that aborts the process (seen once in 30).
-            sys.stdout.flush()
+            with contextlib.suppress(OSError):
+                sys.stdout.flush()
             os._exit(code)
         return code
     except KeyboardInterrupt:

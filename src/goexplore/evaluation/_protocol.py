@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,6 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,7 +26,7 @@ from goexplore.evaluation._players import Player
 from goexplore.evaluation._records import read_episodes, write_episodes
 from goexplore.evaluation._statistics import Estimate, mean_with_interval, share_with_interval
 from goexplore.files import output_errors
-from goexplore.runs import obey_parent
+from goexplore.processes import worker_pool
 
 MakePlayer = Callable[[], Player]
 """Makes a player in any process."""
@@ -186,24 +184,14 @@ def _one_thread() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield worker processes, which end at once where something goes wrong here or the user interrupts."""
-    pool = ProcessPoolExecutor(
-        workers, get_context("spawn"), initializer=obey_parent, initargs=(os.getpid(),)
-    )
     try:
-        yield pool
-    except BaseException as error:
-        processes = list((pool._processes or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.kill()
-        if isinstance(error, BrokenProcessPool):
-            raise WorkerError(
-                "expected workers to play on, got one that is gone (out of memory, or killed): run the same "
-                "command again, it goes on where it was"
-            ) from error
-        raise
-    pool.shutdown()
+        with worker_pool(workers, start_method="spawn") as pool:
+            yield pool
+    except BrokenProcessPool as error:
+        raise WorkerError(
+            "expected workers to play on, got one that is gone (out of memory, or killed): run the same "
+            "command again, it goes on where it was"
+        ) from error
 
 
 def _play(

@@ -75,17 +75,20 @@ class NativeExecutor:
         """
         archive, pool = batch.chosen.archive, self._pool
         index = archive.score_index
-        pool.begin(batch.chosen.numbers, batch.stream, archive.memory(), index.memory(), self._room_numbers)
         try:
+            pool.begin(
+                batch.chosen.numbers, batch.stream, archive.memory(), index.memory(), self._room_numbers
+            )
             while not pool.wait(_TICK_SECONDS):
                 on_progress(pool.played)
             on_progress(pool.played)
-            records, offsets = pool.finish()
-        except ValueError as error:
-            raise SnapshotError(
-                "expected snapshots of the native engine, got other bytes: resume with the versions in the "
-                "run's config.json"
-            ) from error
+            try:
+                records, offsets = pool.finish()
+            except ValueError as error:
+                raise SnapshotError(
+                    "expected snapshots of the native engine, got other bytes: resume with the versions in "
+                    "the run's config.json"
+                ) from error
         finally:
             pool.stop()
         return PackedResults(

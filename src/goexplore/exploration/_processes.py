@@ -27,6 +27,7 @@ from goexplore.cells import CRASH, HANG, End
 from goexplore.errors import EnvironmentContractError, WorkerError, require_at_least, require_positive
 from goexplore.exploration._executor import KernelFactory, OnResult
 from goexplore.exploration._kernel import Fatal, PythonKernel, Task
+from goexplore.processes import obey_parent
 
 _MAX_PORTION = 8
 """Tasks sent at once: enough that a worker seldom waits for the next ones."""
@@ -42,7 +43,7 @@ task that takes all memory is killed too."""
 _LONGEST_PAUSE = 2.0
 """Seconds to wait, at most, after a worker was killed: whoever kills workers may be at it for a while."""
 
-_KILLS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT)
+_KILLS = (-signal.SIGKILL, -signal.SIGTERM)
 """Exit codes of processes that others have ended. Crashes have other ones."""
 
 _SECONDS_UNTIL_A_WORD = 60.0
@@ -416,7 +417,7 @@ def _send(worker: _Worker, message: object) -> None:
 
 def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int, reports_actions: bool) -> None:
     """What a worker process does: take messages until the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    obey_parent(parent)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     gc.freeze()  # what came with the fork stays as it is: collecting it would only copy its pages
@@ -427,9 +428,6 @@ def _work(pipe: _Pipe, make_kernel: KernelFactory, parent: int, reports_actions:
             kernel.before_step = pipe.send
         pipe.send(kernel.initial_digest())
         while True:
-            while not pipe.poll(1.0):
-                if os.getppid() != parent:
-                    return
             message = pipe.recv()
             if isinstance(message, Changes):
                 score_index.apply(message)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
 
 from goexplore.demos import Demonstration
 from goexplore.envs import Location
@@ -17,8 +14,8 @@ from goexplore.planning._expert import ExpertConfig
 from goexplore.planning._guided_game import guide
 from goexplore.planning._recording import Recording
 from goexplore.problems import CellsSpec, EnvironmentSpec
+from goexplore.processes import worker_pool
 from goexplore.random import stream_state
-from goexplore.runs import obey_parent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +66,7 @@ _players: dict[int, ExpertPlayer] = {}
 """Of a worker process: it has one."""
 
 
-def _begin(settings: ExpertSettings, parent: int) -> None:
-    obey_parent(parent)
+def _begin(settings: ExpertSettings) -> None:
     _players[0] = settings.make()
 
 
@@ -113,11 +109,10 @@ def _played(settings: ExpertSettings, seeds: list[int], workers: int) -> Iterato
         for seed in seeds:
             yield play_trial(player, seed)
         return
-    pool = ProcessPoolExecutor(
-        min(workers, len(seeds)), get_context("fork"), initializer=_begin, initargs=(settings, os.getpid())
-    )
     try:
-        with pool:
+        with worker_pool(
+            min(workers, len(seeds)), start_method="fork", begin=_begin, arguments=(settings,)
+        ) as pool:
             yield from pool.map(_play, seeds)
     except BrokenProcessPool as error:
         raise WorkerError(

@@ -2,7 +2,7 @@
 
 from goexplore.runs._advice import score_text, short_count
 from goexplore.runs._directory import Directory, clear_errors, is_started, is_training
-from goexplore.runs._interrupts import obey_parent, on_interrupt
+from goexplore.runs._interrupts import on_interrupt
 from goexplore.runs._metrics import SearchMetrics, TrainingMetrics
 from goexplore.runs._saved_run import SavedRun
 from goexplore.runs._search_directory import Checkpoint, SearchDirectory, Verification
@@ -27,7 +27,6 @@ __all__ = [
     "clear_errors",
     "is_started",
     "is_training",
-    "obey_parent",
     "on_interrupt",
     "run_search",
     "score_text",

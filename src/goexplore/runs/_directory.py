@@ -377,8 +377,8 @@ class Directory:
                 aside.write_bytes(b"".join(kept))
             if not damaged:
                 return []
-            with written_whole(self.path / _DAMAGED_METRICS) as aside:
-                aside.write_bytes(b"".join(damaged))
+            for line in damaged:  # beside those that were set aside before
+                append_line(self.path / _DAMAGED_METRICS, line.rstrip(b"\n"))
         how_many = "1 damaged line" if len(damaged) == 1 else f"{len(damaged)} damaged lines"
         return [f"{how_many} of metrics.jsonl set aside in {_DAMAGED_METRICS}"]
 

@@ -1,16 +1,11 @@
-"""Ctrl-C, SIGTERM and a terminal that closes: the first one asks politely, the second one stops at once.
-
-Worker processes leave such signals to the process that started them, and end when it does.
-"""
+"""Ctrl-C, SIGTERM and a terminal that closes: the first one asks politely, the second one stops at once."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from time import sleep
 from types import FrameType
 
 
@@ -40,18 +35,3 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def obey_parent(parent: int) -> None:
-    """In a worker process: let the parent decide what Ctrl-C means, and end within a second of its end.
-
-    A parent that is killed cannot end its workers, which may be in the middle of minutes of work.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
-
-
-def _leave_with(parent: int) -> None:
-    while os.getppid() == parent:
-        sleep(0.5)
-    os._exit(1)

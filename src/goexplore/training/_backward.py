@@ -55,15 +55,15 @@ class BackwardTraining(TrainingMethod):
         streams = self._random_streams.environment_streams(
             self.status.updates, self.config.environments_of_each(self.group.size)
         )
+        while self.status.cloned < self.ppo.cloning:
+            self.learner.clone(self._draw_demonstrations(_CLONED, [0] * len(self.buffer.lengths)))
+            self.status.cloned += 1
         vector_env = start_environments(
             from_demonstrations(self.buffer, self.config.rollout),
             streams,
             workers=env_workers,
             cores=torch.get_num_threads(),
         )
-        while self.status.cloned < self.ppo.cloning:
-            self.learner.clone(self._draw_demonstrations(_CLONED, [0] * len(self.buffer.lengths)))
-            self.status.cloned += 1
         self.play_with(
             Collector(
                 self.policy,

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from goexplore.errors import CheckpointError, SnapshotError, TrainingError
+from goexplore.errors import SnapshotError, TrainingError
 from goexplore.files import pack, unpack
 from goexplore.play import Observation
 from goexplore.random import SplitMix64
@@ -75,6 +75,8 @@ class Collector:
         """Begin all rollouts."""
         draw, words = self._curriculum.draw, self._random_streams.words
         count = len(self._vector_env.observations)
+        self._memory = self._policy.empty_memory(count)
+        self._episode_start = np.ones(count, np.bool_)
         self._vector_env.begin([draw(words) for _ in range(count)])
         self._starts = [draw(words) for _ in range(count)]
 
@@ -89,12 +91,12 @@ class Collector:
             )
         )
 
-    def restore(self, packed: bytes) -> bool:
-        """Go on with rollouts whose state was packed; return False where other processes played them."""
+    def restore(self, packed: bytes) -> str | None:
+        """Go on with rollouts whose state was packed; return what does not fit, if something does not."""
         try:
             saved = unpack(_SavedRollouts, packed)
             if len(saved.parts) != self._vector_env.processes:
-                return False
+                return "there are fewer or more processes with environments than before"
             self._vector_env.restore(saved.parts)
             count = len(self._vector_env.observations)
             if len(saved.starts) != count or not all(map(self._curriculum.has, saved.starts)):
@@ -103,11 +105,9 @@ class Collector:
             self._memory.copy_(torch.from_numpy(memory.copy()))
             self._episode_start = np.frombuffer(saved.episode_start, np.bool_, count).copy()
         except (ValueError, LookupError, RuntimeError, SnapshotError) as error:
-            raise CheckpointError(
-                f"expected rollouts under way that fit this training, got {error}: use another checkpoint"
-            ) from error
+            return f"those of the checkpoint do not fit this training ({' '.join(str(error).split())})"
         self._starts = saved.starts
-        return True
+        return None
 
     @torch.no_grad()
     def collect(self, steps: int, discount: float) -> tuple[Experience, list[Result]]:

@@ -153,7 +153,10 @@ class TrainingDirectory(Directory):
                 training.restore(as_record(TrainingStatus, content["status"]), content["curriculum"])
                 training.policy.load_state_dict(load_file(folder / _POLICY))
                 _restore_optimizer(training.optimizer, load_file(folder / _OPTIMIZER))
-                training.saved_rollouts = unpack(list[bytes], (folder / _ROLLOUTS).read_bytes())
+                rollouts = folder / _ROLLOUTS  # earlier versions have none
+                training.saved_rollouts = (
+                    unpack(list[bytes], rollouts.read_bytes()) if rollouts.is_file() else ()
+                )
             except (
                 CheckpointError,
                 PolicyError,

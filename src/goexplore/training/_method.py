@@ -100,14 +100,15 @@ class TrainingMethod(ABC):
 
     def play_with(self, collector: Collector) -> None:
         """Play with this from now on: go on with the rollouts of the checkpoint, or begin new ones."""
-        mine = self.rollouts()
-        if not (mine and collector.restore(mine)):
-            if any(self.saved_rollouts):
-                logging.getLogger("goexplore").warning(
-                    "warning: there are fewer or more processes than before, so rollouts under way begin anew"
-                )
-            collector.begin()
+        mine, saved = self.rollouts(), any(self.saved_rollouts)
         self.collector, self.saved_rollouts = collector, ()
+        misfit = None if mine else "there are fewer or more learning processes than before"
+        if mine:
+            misfit = collector.restore(mine)
+        if misfit is not None:
+            if saved:
+                logging.getLogger("goexplore").warning(f"warning: rollouts under way begin anew: {misfit}")
+            collector.begin()
 
     @property
     def starting_points(self) -> list[int]:

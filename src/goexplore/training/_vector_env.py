@@ -21,6 +21,7 @@ from goexplore.envs import NativeAtariEnv
 from goexplore.errors import GoExploreError, WorkerError
 from goexplore.files import pack, unpack
 from goexplore.problems import EnvironmentSpec
+from goexplore.processes import obey_parent
 from goexplore.random import SplitMix64
 from goexplore.training._bank_rollout import OwnStates, SavedOwnStates
 from goexplore.training._buffer import DemonstrationBuffer
@@ -122,7 +123,7 @@ def start_environments(
 
 
 @dataclass
-class _SavedRollouts:
+class _SavedPart:
     rollouts: list[bytes]
     own: SavedOwnStates = field(default_factory=dict)
 
@@ -176,7 +177,7 @@ class SerialVectorEnvironment:
 
     def state(self) -> list[bytes]:
         """Return all rollouts under way."""
-        saved = _SavedRollouts([pack(rollout.state()) for rollout in self._rollouts])
+        saved = _SavedPart([pack(rollout.state()) for rollout in self._rollouts])
         if self._own is not None:
             saved.own.update(self._own.state())
         return [pack(saved)]
@@ -184,7 +185,7 @@ class SerialVectorEnvironment:
     def restore(self, parts: Sequence[bytes]) -> None:
         """Go on with rollouts instead of beginning new ones."""
         (part,) = parts
-        saved = unpack(_SavedRollouts, part)
+        saved = unpack(_SavedPart, part)
         for rollout, state in zip(self._rollouts, saved.rollouts, strict=True):
             rollout.restore(state)
         if self._own is not None:
@@ -334,10 +335,11 @@ def _serve(
     parent: int,
 ) -> None:
     """Play what the parent asks for, until it is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the parent decides when to stop
+    obey_parent(parent)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # that is how they end if the parent forgets them
     vector_env = SerialVectorEnvironment(factory, streams, observations)
-    while os.getppid() == parent:
+    while True:
         try:
             question = connection.recv()
         except (EOFError, OSError):

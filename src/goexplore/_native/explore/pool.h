@@ -245,7 +245,7 @@ static void *worker_main(void *argument)
         worker_run_batch(worker, &pool->batch);
         pthread_mutex_lock(&pool->lock);
         if (--pool->running == 0)
-            pthread_cond_signal(&pool->done);
+            pthread_cond_broadcast(&pool->done);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
