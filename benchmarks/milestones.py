@@ -46,10 +46,10 @@ MILESTONES = {
     "first-key": Milestone(
         score=100,
         minutes=6.5,
-        limits="--training-frames 1M",
+        limits="--training-frames 1.6M",
         seeds=3,
         samples=FIRST_KEYS[:1],
-        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1000000",
+        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1600000",
     ),
     "sword": Milestone(
         score=2500,
