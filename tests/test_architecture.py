@@ -21,6 +21,7 @@ ORDER = [
     "errors",
     "random",
     "files",
+    "processes",
     "_lazy",
     "_native",
     "envs",
@@ -45,7 +46,7 @@ ORDER = [
 ]
 """Each imports nothing but what stands before it."""
 
-TOP = ["__init__", "__main__", "_lazy", "errors", "files", "random"]
+TOP = ["__init__", "__main__", "_lazy", "errors", "files", "processes", "random"]
 
 
 class Import(NamedTuple):

@@ -324,8 +324,9 @@ class Rollouts(Loader):
 
     def read(self):
         collector = self.training.collector
-        if collector.restore(self.packed):
-            collector.collect(2, 0.99)
+        if collector.restore(self.packed) is not None:
+            collector.begin()
+        collector.collect(2, 0.99)
 
 
 LOADERS = [

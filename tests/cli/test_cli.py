@@ -186,7 +186,13 @@ def test_a_worker_killed_in_the_middle_does_not_change_a_byte(finished, start, t
     assert tables(run) == tables(finished[0])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGHUP)),
+    ],
+)
 def test_an_interrupt_writes_a_checkpoint_and_stops_cleanly(finished, start, number, tmp_path):
     run = tmp_path / "run"
     arguments = ["explore", "montezuma", "--run-dir", run, *QUICK]

@@ -24,10 +24,8 @@ def explore(id, run, *more, workers=1):
     return ["explore", id, "--cells", cells, *limits, "--run-dir", run, "--workers", str(workers), *more]
 
 
-@pytest.mark.parametrize(
-    "id",
-    [pytest.param(id, marks=() if id == "MiniGrid-DoorKey-5x5-v0" else pytest.mark.slow) for id in SUITES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("id", SUITES)
 def test_killed_in_the_middle_and_resumed_the_archive_is_the_same(id, tmp_path, start):
     module, _, engine = SUITES[id]
     pytest.importorskip(module)

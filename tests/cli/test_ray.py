@@ -44,6 +44,7 @@ def with_children(process):
     return [top, *top.children(recursive=True)]
 
 
+@pytest.mark.slow
 def test_a_users_module_is_explored_interrupted_and_resumed_with_the_same_bytes(start, tmp_path):
     (tmp_path / "my_game.py").write_text(LOCK)
     arguments = ["explore", "my_game:Lock", "--exploration.batch-size", "20"]

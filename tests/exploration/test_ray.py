@@ -177,6 +177,7 @@ def test_nodes_are_killed_and_join_in_the_middle_and_nothing_changes(
 
 
 @needs_native
+@pytest.mark.slow
 def test_the_native_engine_finds_the_same_in_threads_on_all_nodes(cluster, tmp_path):
     problem, _ = MONTEZUMA.with_engine("native")
     with contextlib.closing(problem.make_executor(None, executor="ray")) as executor:

@@ -48,6 +48,7 @@ def test_its_actions_alone_fail_in_the_stochastic_game(demonstration):
     assert blind.reached(200).value < 0.5
 
 
+@pytest.mark.slow
 def test_the_policy_that_learns_from_it_succeeds(demonstration, tmp_path):
     outcome = run_training(
         [demonstration],

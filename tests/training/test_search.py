@@ -560,6 +560,7 @@ class TestCommand:
     def command(self, *arguments):
         return [sys.executable, "-m", "goexplore", "robustify", *map(str, arguments)]
 
+    @pytest.mark.slow
     def test_killed_while_the_expert_plays_nothing_of_it_is_lost(self, demo, tmp_path):
         run = tmp_path / "run"
         settings = ["--preset", "tiny", "--environments", 8, "--cloning.steps", 20, "--episodes", 48]

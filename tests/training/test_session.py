@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -31,6 +32,7 @@ from goexplore.training import (
 from goexplore.training._backward import BackwardTraining
 from goexplore.training._directory import TrainingStatus
 from goexplore.training._group import ProcessGroup
+from tests.cli.commands import children, wait_until
 from tests.training.combination import Combination, by_digits
 from tests.training.mazes import ACTIONS, demonstrate, key_after_a_fall
 
@@ -119,6 +121,37 @@ def test_with_other_processes_rollouts_begin_anew_and_that_is_told(tmp_path, cap
     train(tmp_path / "run", updates=2, env_workers=2)
     assert train(tmp_path / "run", updates=3, resume=True).status.updates == 3
     assert "rollouts under way begin anew" in caplog.text
+
+
+def test_rollouts_that_do_not_fit_begin_anew_and_that_is_told(tmp_path, caplog):
+    """Another version of an engine may have other states."""
+    train(tmp_path / "run", updates=2)
+    training = BackwardTraining(
+        DemonstrationBuffer([demonstrate()], SMALL.preprocessing), SMALL, ProcessGroup()
+    )
+    TrainingDirectory.open(tmp_path / "run").restore_checkpoint(training)
+    training.saved_rollouts = [training.saved_rollouts[0][:-9]]
+    training.start(1)
+    assert "rollouts under way begin anew: those of the checkpoint do not fit" in caplog.text
+    training.update()
+    training.close()
+
+
+def test_environments_in_worker_processes_end_with_a_training_that_is_killed(tmp_path):
+    write_demonstration(demonstrate(), tmp_path / "demos" / "maze.demo.json")
+    how = ["--method", "backward", "--preset", "tiny", "--environments", "8", "--workers", "1"]
+    command = [sys.executable, "-m", "goexplore", "robustify", str(tmp_path / "demos"), *how]
+    process = subprocess.Popen(
+        [*command, "--env-workers", "2", "--run-dir", str(tmp_path / "run")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: (tmp_path / "run" / "metrics.jsonl").exists())
+    workers = children(process)
+    assert len(workers) >= 2
+    process.kill()
+    process.wait()
+    wait_until(lambda: not any(Path(f"/proc/{each}").exists() for each in workers), seconds=10)
 
 
 def test_a_resumed_training_learns_as_an_uninterrupted_one_from_the_same_weights(tmp_path):

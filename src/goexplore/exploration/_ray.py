@@ -522,14 +522,17 @@ class RayExecutor:
         nodes, self._nodes = self._nodes, []
         if not self._ray.is_initialized():
             return
-        closing = [node.actor.close.remote() for node in nodes if node.versions is None]
-        if closing:
-            self._ray.wait(closing, num_returns=len(closing), timeout=_SECONDS_TO_CLOSE)
-        for node in nodes:
-            with contextlib.suppress(Exception):
-                self._ray.kill(node.actor)
-        if self._connected:
-            self._ray.shutdown()
+        try:
+            with contextlib.suppress(Exception):  # the cluster may be gone
+                closing = [node.actor.close.remote() for node in nodes if node.versions is None]
+                if closing:
+                    self._ray.wait(closing, num_returns=len(closing), timeout=_SECONDS_TO_CLOSE)
+            for node in nodes:
+                with contextlib.suppress(Exception):
+                    self._ray.kill(node.actor)
+        finally:
+            if self._connected:
+                self._ray.shutdown()
 
 
 def _dumps(thing: object) -> bytes:
