@@ -70,7 +70,7 @@ MILESTONES = {
         minutes=240,
         limits="--training-frames 10M",
         samples=["montezuma-level-1-00"],
-        settings="--episodes 32 --ppo.decay-over 10000000",
+        settings="--episodes 32 --ppo.decay-over 10000000 --starts.hope 0.25",
     ),
     "first-key-backward": Milestone(
         score=100,

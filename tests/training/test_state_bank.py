@@ -1,5 +1,6 @@
-"""Where rollouts begin: the real start, and states from which rollouts fail."""
+"""Where rollouts begin: the real start, and states from which success is uncertain."""
 
+import dataclasses
 import json
 from collections import Counter
 from functools import partial
@@ -65,13 +66,15 @@ class TestDraws:
         made.update([Result(Start(1, 1), True), Result(Start(0, 20), True)])
         assert made.rates[2] == pytest.approx(1 - 0.5 * 0.94**2), "both have a progress of 12 and 13"
 
-    def test_bins_are_drawn_by_how_often_they_fail_most_of_all_if_they_succeed_too(self):
-        """0.5 * 0.75, 0.1 * 1.15, 0 * 1.25 and 1 * 0.25, and 0.03 for all; states of a bin are alike."""
-        made = bank()
+    @pytest.mark.parametrize(
+        ("hope", "weights"), [(0.0, [0.28, 0.12, 0.03, 0.03]), (0.25, [0.405, 0.145, 0.03, 0.28])]
+    )
+    def test_bins_are_drawn_by_how_uncertain_their_success_is(self, hope, weights):
+        """0.5 * 0.5, 0.1 * 0.9, 0 and 0, with hope more where they fail, and 0.03 for all."""
+        made = bank(dataclasses.replace(EVERYTHING, hope=hope))
         made.restore({"rates": [[0, 0.5], [1, 0.9], [2, 1.0], [3, 0.0]]})
         drawn = draws(made, 20_000)
         found = Counter(PROGRESS[start.point] // 5 for start in drawn)
-        weights = [0.405, 0.145, 0.03, 0.28]
         for where, weight in enumerate(weights):
             assert found[where] / len(drawn) == pytest.approx(weight / sum(weights), abs=0.015)
         points = Counter(start.point for start in drawn if PROGRESS[start.point] // 5 == 1)
@@ -79,7 +82,7 @@ class TestDraws:
         assert min(points.values()) > 0.75 * max(points.values())
 
     def test_a_floor_keeps_what_is_certain(self):
-        made = bank(StateBankConfig(real_start_share=0.0, bin_length=5, every=1, hope=0.0, floor=1.0))
+        made = bank(dataclasses.replace(EVERYTHING, floor=1.0))
         made.restore({"rates": [[0, 0.5], [1, 1.0], [2, 1.0], [3, 0.5]]})
         found = Counter(PROGRESS[start.point] // 5 for start in draws(made))
         assert found[1] / found[0] == pytest.approx(0.8, abs=0.1)

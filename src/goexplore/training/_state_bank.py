@@ -1,4 +1,4 @@
-"""Where rollouts begin: at states of recorded episodes, most often where they fail."""
+"""Where rollouts begin: at states of recorded episodes, most often where success is most uncertain."""
 
 from __future__ import annotations
 
@@ -50,11 +50,12 @@ class StateBankConfig:
     """Training frames between the states of a recording that rollouts begin at."""
     learning_rate: float = 0.06
     """How much a rollout's success counts in the success rate of where it began."""
-    hope: float = 0.25
-    """Weight of states from which no rollout has succeeded yet: the expert got through there, so it can be
-    learnt. With a success rate r, a state's weight is (1 - r) * (r + hope) + floor."""
+    hope: float = 0.0
+    """Additional weight of states from which rollouts fail: 0.25 lets as many rollouts begin where none has
+    succeeded yet as where every second one does. With a success rate r, a state's weight is
+    (1 - r) * (r + hope) + floor."""
     floor: float = 0.03
-    """Weight that is added for all states, so that what is certain by now is not forgotten."""
+    """Weight that is added for all states, so that nothing is forgotten, and nothing given up."""
 
     def __post_init__(self) -> None:
         for name in ("real_start_share", "after_death", "own_share", "held_up_share", "learning_rate"):
@@ -69,7 +70,7 @@ class StateBankConfig:
 
 
 class StateBank:
-    """Draws starts and learns from results where rollouts fail."""
+    """Draws starts and learns from results where success is uncertain."""
 
     def __init__(self, buffer: RecordingBuffer, config: StateBankConfig) -> None:
         """Begin with the recordings of a buffer."""
@@ -101,7 +102,7 @@ class StateBank:
         self._cumulative = np.cumsum((1 - rates) * (rates + self._config.hope) + self._config.floor)
 
     def draw(self, random: SplitMix64) -> Start:
-        """Draw the real start, or a state, most often one from which rollouts fail."""
+        """Draw the real start, or a state, most often one from which success is uncertain."""
         if random.happens(self._config.real_start_share):
             return REAL_START
         chance = random.uniform(1)[0] * self._cumulative[-1]
