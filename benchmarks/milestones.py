@@ -49,7 +49,8 @@ MILESTONES = {
         limits="--training-frames 1.6M",
         seeds=3,
         samples=FIRST_KEYS[:1],
-        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1600000",
+        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1600000 "
+        "--starts.hope 0.25",
     ),
     "sword": Milestone(
         score=2500,
