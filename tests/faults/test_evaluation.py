@@ -45,8 +45,12 @@ def test_an_evaluation_is_killed(number, tmp_path, undisturbed, figures):
     while kills < KILLS // 2:
         folder = tmp_path / f"episodes{kills}"
         while True:
-            process = begin(folder)
-            time.sleep(3 + 3 * chance.random())
+            process, began = begin(folder), time.time()
+            while process.poll() is None and not any(
+                file.stat().st_mtime > began for file in folder.glob("*.parquet")
+            ):
+                time.sleep(0.02)  # until it has something to lose
+            time.sleep(chance.random())
             workers = children(process) if process.poll() is None else []
             if process.poll() is not None:
                 break
