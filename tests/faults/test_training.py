@@ -11,6 +11,7 @@ import pytest
 
 from goexplore.runs import is_started
 from tests.cli.commands import checkpoint
+from tests.faults.test_search import wait_for_work
 
 KILLS = 15
 TRAINING_FRAMES = 8192
@@ -63,10 +64,8 @@ def test_a_training_is_killed(tmp_path, undisturbed, figures):
         run = tmp_path / f"run{kills}"
         while True:
             process = begin(run)
-            before = len(list(run.glob("checkpoints/*")))
-            while process.poll() is None and len(list(run.glob("checkpoints/*"))) == before == 0:
-                time.sleep(0.01)
-            time.sleep(1.5 + 2.5 * chance.random())
+            wait_for_work(process, run)
+            time.sleep(3 * chance.random())
             if process.poll() is not None:
                 break
             process.kill()
