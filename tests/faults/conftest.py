@@ -19,7 +19,7 @@ class Figures:
     told: int = 0
     """Faults after which one line says what is lost, or has to be done."""
     lost: list[int] = field(default_factory=list)
-    """Game frames, or training frames, that each of them cost."""
+    """Game frames that each of them cost, where that is known."""
 
 
 FIGURES: defaultdict[str, Figures] = defaultdict(Figures)
@@ -42,7 +42,7 @@ def pytest_terminal_summary(terminalreporter):
         return
     say = terminalreporter.write_line
     say("")
-    say("| drill | faults | same result | told in one line | frames lost: median | most |")
+    say("| drill | faults | same result | told in one line | game frames lost: median | most |")
     say("|---|---:|---:|---:|---:|---:|")
     for name, each in FIGURES.items():
         lost = sorted(each.lost)
