@@ -4,7 +4,7 @@ BIN := .venv/bin
 DEMO_MINUTES ?= 3
 DEMO_RUN := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: help demo test test-all test-faults lint bench-explore bench-ray bench-robustify milestones results results-long clean
+.PHONY: help demo test test-all test-faults lint docs docs-links sdist bench-explore bench-ray bench-robustify bench-serve milestones results results-long clean
 
 help: ## show what can be done
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -38,6 +38,18 @@ test-all: lint ## run the slow tests too
 test-faults: .venv/dev ## kill, stop, cut, fill and flip while searches, trainings and evaluations run (some minutes)
 	$(BIN)/python -m pytest -m faults tests/faults
 
+docs: .venv/dev ## build the site in docs/_build/html; a warning or a broken link is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo docs/_build/html/index.html
+
+docs-links: .venv/dev ## visit every link to other sites (needs the internet)
+	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/links
+
+sdist: ## build the source archive in dist
+	$(PYTHON) -m venv .venv/build
+	.venv/build/bin/python -m pip install --quiet --disable-pip-version-check build
+	.venv/build/bin/python -m build --sdist
+
 bench-explore: .venv/dev ## speed against the bare emulator, at 1,000,000 cells, the serial part, and memory per cell
 	$(BIN)/python benchmarks/bench_explore.py
 
@@ -46,6 +58,9 @@ bench-ray: .venv/dev ## speed on a Ray cluster of one and of two nodes on this m
 
 bench-robustify: .venv/dev ## training speed beside sb3-contrib's RecurrentPPO
 	$(BIN)/python benchmarks/bench_robustify.py
+
+bench-serve: .venv/dev ## first paint and panning of the explorer at up to 1,000,000 cells, and its cost for a search
+	$(BIN)/python benchmarks/bench_serve.py
 
 results: .venv/dev ## repeat the runs of docs/results.md (about ten minutes on two cores)
 	$(BIN)/python benchmarks/results.py

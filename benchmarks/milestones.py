@@ -69,9 +69,9 @@ MILESTONES = {
     "level-1": Milestone(
         score=16_000,
         minutes=240,
-        limits="--training-frames 10M",
+        limits="--training-frames 7M",
         samples=["montezuma-level-1-00"],
-        settings="--episodes 32 --ppo.decay-over 10000000 --starts.hope 0.25",
+        settings="--episodes 32 --ppo.decay-over 7000000 --starts.hope 0.25",
     ),
     "first-key-backward": Milestone(
         score=100,

@@ -41,6 +41,7 @@ ORDER = [
     "training",
     "evaluation",
     "report",
+    "serve",
     "api",
     "cli",
 ]
@@ -234,7 +235,7 @@ def run_without(blocked, script, *arguments, **settings):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **settings)
 
 
-EXTRAS = "torch,minari,pandas,ray,tensorflow"
+EXTRAS = "torch,minari,pandas,ray,tensorflow,starlette,uvicorn"
 
 
 def test_the_front_door_needs_no_extras():
@@ -252,7 +253,7 @@ MAIN = "from goexplore.cli import main; sys.exit(main())"
         ["explore", "--help"],
         ["explore", "two-mazes", "--help"],
         *([verb, "--help"] for verb in ("compare", "info", "cells", "verify", "demos", "evaluate", "video")),
-        *([verb, "--help"] for verb in ("report", "map", "certify", "check-env", "cells-preview")),
+        *([verb, "--help"] for verb in ("report", "map", "serve", "certify", "check-env", "cells-preview")),
     ],
     ids=" ".join,
 )
@@ -281,6 +282,7 @@ def test_exploring_and_looking_need_no_extras(tmp_path):
         (["evaluate", "policy.safetensors"], "train"),
         (["demos", "x", "--out", "y", "--minari", "some/name-v0"], "minari"),
         (["explore", "two-mazes", "--minutes", "1", "--executor", "ray"], "ray"),
+        (["serve", "x"], "serve"),
     ],
 )
 def test_what_needs_an_extra_says_which(arguments, extra, tmp_path):

@@ -2,18 +2,21 @@
 
 A mutation changes one or several values of a file anywhere: another type, a number out of all bounds, an
 endless text, a name that leads elsewhere, something missing or added. Nothing but our own one-line errors may
-come of it; no code may run, and nothing may hang.
+come of it; no code may run, nothing may hang, and nothing may take memory that the file does not account for.
 """
 
 import contextlib
 import copy
 import dataclasses
 import json
+import os
 import random
+import resource
 import time
 from pathlib import Path
 
 import msgspec
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,10 +27,12 @@ from safetensors.torch import save_file
 
 from goexplore.demos import SUFFIX, parse_demonstration, write_demonstration
 from goexplore.errors import GoExploreError
-from goexplore.evaluation import Death, Episode, read_episodes, write_episodes
+from goexplore.evaluation import Death, Episode, write_episodes
+from goexplore.evaluation._episodes import NO_OP_COUNTS
 from goexplore.files import file_sha256, json_sha256, pack
 from goexplore.planning import append_recording, read_recordings
 from goexplore.problems import find_problem
+from goexplore.report._policies import TrainedRun
 from goexplore.runs import Limits, SavedRun, SearchDirectory, SearchMetrics, TrainingMetrics, run_search
 from goexplore.training import DemonstrationBuffer, TrainingDirectory, load_policy, training_preset
 from goexplore.training._backward import BackwardTraining
@@ -37,9 +42,11 @@ from tests.training.mazes import demonstrate
 from tests.training.recordings import recording
 
 FEW = 150
-"""Mutations of each loader in every run of the tests; the long one has 10^5 over all of them."""
+"""Mutations of a loader in every run of the tests; the long one has 10^5 over all of them."""
 SECONDS = 5.0
-"""For one file, at most."""
+"""Of processor time for one file, at most."""
+BYTES = 512 * 2**20
+"""Of address space for one file, at most. All of these files are small."""
 
 NUMBERS = [-1, 0, 1, 2**31, 2**63, -(2**64), 10**30, 0.5, -1e308, 1e308]
 TEXTS = ["", "x", "/dev/zero", "../../etc/passwd", "\x00", "é" * 3, "A" * 5000]
@@ -54,25 +61,30 @@ def places(node):
             yield from places(node[key])
 
 
+def odd(chance):
+    """Return a value that may be changed further."""
+    return copy.deepcopy(chance.choice(ODD))
+
+
 def mutated(values, chance):
     """Return a copy of JSON values in which something is different."""
     changed = copy.deepcopy(values)
     for _ in range(chance.choice([1, 1, 1, 2, 4])):
         everything = list(places(changed))
         if not everything:
-            return chance.choice(ODD)
+            return odd(chance)
         node, key = chance.choice(everything)
         how = chance.random()
         if how < 0.15:
             del node[key]
         elif how < 0.25 and isinstance(node, dict):
-            node[chance.choice(["", "x", "seed", "method", "__class__", key + "_"])] = chance.choice(ODD)
+            node[chance.choice(["", "x", "seed", "method", "__class__", key + "_"])] = odd(chance)
         elif how < 0.35 and isinstance(node[key], int) and not isinstance(node[key], bool):
             node[key] += chance.choice([-1, 1, 255, -(2**31)])
         elif how < 0.4:
             node[key] = [node[key]] * chance.choice([0, 2, 30])
         else:
-            node[key] = copy.deepcopy(chance.choice(ODD))
+            node[key] = odd(chance)
     return changed
 
 
@@ -83,6 +95,8 @@ def deep(text):
 
 class Loader:
     """A kind of file: how to make it, how to change it, how to read it."""
+
+    few = FEW
 
     def __init__(self, folder: Path) -> None:
         raise NotImplementedError
@@ -259,8 +273,11 @@ class Policies(Loader):
 
 
 class Episodes(Loader):
+    """Of a policy, read for the protocol and for a report."""
+
     def __init__(self, folder):
-        self.file = folder / "episodes.parquet"
+        self.run = folder / "run"
+        self.file = self.run / "evaluations" / "episodes.parquet"
         death = Death(level=0, room=1, score=0.0, game_frame=5)
         episode = Episode(
             seed=1,
@@ -275,11 +292,17 @@ class Episodes(Loader):
             truncated=False,
             deaths=(death,),
         )
-        write_episodes(self.file, [episode] * 3, {"seed": 1, "policy": "a"})
+        episodes = [dataclasses.replace(episode, no_ops=count) for count in NO_OP_COUNTS]
+        settings = {"policy": "a", "training_frames": 8, "game_frames": 32, "temperature": 1.0}
+        config = {"max_game_frames": 400, "until_score": 9.0, "repeat_action_probability": 0.2, "seed": 1}
+        write_episodes(self.file, episodes, settings | config)
         self.table = pq.read_table(self.file)
 
     def write(self, chance):
-        rows = [mutated(row, chance) for row in self.table.to_pylist()]
+        rows = self.table.to_pylist()
+        if chance.random() < 0.5:
+            index = chance.randrange(len(rows))
+            rows[index] = mutated(rows[index], chance)
         metadata = dict(self.table.schema.metadata)
         metadata[b"goexplore"] = json.dumps(mutated(json.loads(metadata[b"goexplore"]), chance)).encode()
         try:
@@ -288,11 +311,13 @@ class Episodes(Loader):
             pq.write_table(self.table.slice(0, 1).replace_schema_metadata(metadata), self.file)
 
     def read(self):
-        read_episodes(self.file)
+        len(TrainedRun(name="run", path=self.run).results_by_settings)
 
 
 class Rollouts(Loader):
-    """Rollouts under way: packed states inside packed lists."""
+    """Rollouts under way: packed states inside packed lists. Some of them are played, which takes longer."""
+
+    few = FEW // 3
 
     def __init__(self, folder):
         config = dataclasses.replace(training_preset("tiny", "backward"), environments=2)
@@ -343,26 +368,38 @@ LOADERS = [
 ]
 
 
+@contextlib.contextmanager
+def little_memory():
+    """Let this process have no more than a little memory besides what it has already."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + BYTES, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 def attack(loader, seed):
     """Read one made-up file; only our own errors may come of it."""
     chance = random.Random(seed)
     loader.write(chance)
-    began = time.monotonic()
+    began = time.process_time()
     said = ""
     try:
-        loader.read()
+        with little_memory():
+            loader.read()
     except GoExploreError as error:
         said = str(error)
     except Exception as error:
         raise AssertionError(f"seed {seed} of {type(loader).__name__}: {error!r}") from error
     assert "\n" not in said, seed
-    assert time.monotonic() - began < SECONDS, seed
+    assert time.process_time() - began < SECONDS, seed
 
 
 @pytest.mark.parametrize("kind", LOADERS)
 def test_files_that_somebody_made_up_are_taken_or_refused(kind, tmp_path):
     loader = kind(tmp_path)
-    for seed in range(FEW):
+    for seed in range(kind.few):
         attack(loader, seed)
 
 
@@ -370,8 +407,24 @@ def test_files_that_somebody_made_up_are_taken_or_refused(kind, tmp_path):
 @pytest.mark.parametrize("kind", LOADERS)
 def test_a_hundred_thousand_of_them(kind, tmp_path):
     loader = kind(tmp_path)
-    for seed in range(FEW, FEW + 100_000 // len(LOADERS) + 1):
+    for seed in range(kind.few, kind.few + 100_000 // len(LOADERS) + 1):
         attack(loader, seed)
+
+
+def test_a_policy_of_a_million_actions_takes_no_memory(tmp_path):
+    loader = Policies(tmp_path)
+    content = {**loader.whole, "actions": 10**6}
+    del content["sha256"]
+    content["sha256"] = _sha256(loader.tensors, content)
+    save_file(loader.tensors, loader.file, metadata={"goexplore": json.dumps(content)})
+    with little_memory(), pytest.raises(GoExploreError, match="weights of other shapes"):
+        loader.read()
+
+
+def test_a_pipe_is_no_policy(tmp_path):
+    os.mkfifo(tmp_path / "policy.safetensors")
+    with pytest.raises(GoExploreError, match="a pipe, a device or a folder"):
+        load_policy(tmp_path / "policy.safetensors")
 
 
 def test_json_without_end_is_refused(tmp_path):

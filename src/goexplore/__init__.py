@@ -8,11 +8,12 @@ These names are the front door; the parts are public in their packages (`goexplo
 `goexplore --help` cost nothing.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from goexplore._lazy import lazy
 
 if TYPE_CHECKING:
+    __version__: str
     from goexplore.api import PolicyRun, Run, Trajectory, evaluate, explore, open_run, robustify
     from goexplore.cells import CellRepresentation, DownscaledCells, FunctionCells
     from goexplore.checks import check_env
@@ -70,7 +71,15 @@ __all__ = [
 ]
 
 
-__getattr__ = lazy(__name__, _HOMES)
+_find = lazy(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":  # pyproject.toml has it, and pip remembers it
+        from importlib.metadata import version
+
+        return version(__name__)
+    return _find(name)
 
 
 def __dir__() -> list[str]:

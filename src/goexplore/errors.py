@@ -24,6 +24,10 @@ class CheckpointError(GoExploreError):
     """A checkpoint that is missing, corrupt, or from another version of the format."""
 
 
+class MemoryLimitError(GoExploreError):
+    """A search that needs more memory than it may use."""
+
+
 class EnvironmentContractError(GoExploreError):
     """An environment or a cell representation that does not keep its contract."""
 

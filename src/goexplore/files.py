@@ -12,7 +12,7 @@ import secrets
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from importlib.metadata import version
 from pathlib import Path
@@ -197,51 +197,86 @@ def unpack(kind: type[Record], packed: bytes) -> Record:
         raise ValueError(f"values of other types, or damaged ones ({error})") from error
 
 
-def read_table(file: Path) -> Any:
-    """Return what a Parquet file holds; refuse one that takes far more memory than its size allows.
+def read_batches(file: Path) -> Iterator[Any]:
+    """Yield what a Parquet file holds, some rows at a time; refuse far more content than its size allows.
 
     A few kilobytes can stand for any number of equal rows. Hardly any of our rows are equal.
     """
-    import pyarrow as pa
+    with open_to_read(file) as stream:
+        yield from _batches(stream)
+
+
+def _batches(stream: BinaryIO, names: Sequence[str] | None = None) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    with open_to_read(file) as stream:
-        data = stream.read()  # pyarrow's threads and Python's files do not get on at the end of a process
-    parquet = pq.ParquetFile(pa.BufferReader(data))
+    size = stream.seek(0, os.SEEK_END)
+    parquet = pq.ParquetFile(stream, pre_buffer=False)
     groups = [parquet.metadata.row_group(number) for number in range(parquet.num_row_groups)]
-    rows, most = sum(group.num_rows for group in groups), _most_memory(len(data))
-    if rows > _ROWS_PER_BYTE * len(data):
-        raise ValueError(f"{rows} rows in a file of {len(data)} bytes")
+    rows, most = sum(group.num_rows for group in groups), _most_memory(size)
+    if rows > _ROWS_PER_BYTE * size:
+        raise ValueError(f"{rows} rows in a file of {size} bytes")
     columns = [group.column(each) for group in groups for each in range(group.num_columns)]
     taken = sum(column.total_uncompressed_size for column in columns)
-    batches = []
     if taken <= most:
         taken = 0
-        for batch in parquet.iter_batches(batch_size=_ROWS_AT_ONCE):
+        # Without threads: pyarrow's and Python's files do not get on at the end of a process.
+        for batch in parquet.iter_batches(batch_size=_ROWS_AT_ONCE, columns=names, use_threads=False):
             taken += batch.nbytes
             if taken > most:
                 break
-            batches.append(batch)
+            yield batch
     if taken > most:
-        raise ValueError(f"more than {most} bytes of content in a file of {len(data)} bytes")
-    return pa.Table.from_batches(batches, parquet.schema_arrow)
+        raise ValueError(f"more than {most} bytes of content in a file of {size} bytes")
 
 
-def write_table(table: Any, file: Path) -> None:
-    """Write a Parquet file; equal tables give equal bytes.
-
-    What would become shorter than `read_table` believes is not compressed.
-    """
+def parse_table(stream: BinaryIO, names: Sequence[str] | None = None) -> Any:
+    """Return all that a Parquet file holds, or some columns of it, as `read_batches` does."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for settings in ({"compression": "zstd"}, {"compression": "none", "use_dictionary": False}):
-        written = pa.BufferOutputStream()
-        pq.write_table(table, written, **settings)
-        data = written.getvalue()
-        if table.nbytes <= _most_memory(len(data)) and table.num_rows <= _ROWS_PER_BYTE * len(data):
-            break
-    file.write_bytes(data)  # pyarrow itself takes no names that are not UTF-8
+    batches = list(_batches(stream, names))
+    schema = pq.read_schema(stream)
+    if names is not None:
+        schema = pa.schema([schema.field(name) for name in schema.names if name in names])
+    return pa.Table.from_batches(batches, schema)
+
+
+def read_table(file: Path) -> Any:
+    """Return all that a Parquet file holds, as `read_batches` does."""
+    with open_to_read(file) as stream:
+        return parse_table(stream)
+
+
+class DifferentTablesError(Exception):
+    """Tables for one file that have other columns, or columns of other types, than the first one."""
+
+
+def write_table(table: Any, file: Path) -> None:
+    """Write a Parquet file; equal tables give equal bytes."""
+    write_tables(lambda: iter([table]), file)
+
+
+def write_tables(tables: Callable[[], Iterator[Any]], file: Path, **settings: Any) -> None:
+    """Write one table or more below each other, each as a row group; equal ones give equal bytes.
+
+    What would become shorter than `read_batches` believes is not compressed, and is asked for again.
+    """
+    import pyarrow.parquet as pq
+
+    for how in ({"compression": "zstd", **settings}, {"compression": "none", "use_dictionary": False}):
+        content = rows = 0
+        with file.open("wb") as stream, contextlib.ExitStack() as stack:
+            writer = None
+            for table in tables():
+                if writer is None:  # pyarrow itself takes no names that are not UTF-8
+                    writer = stack.enter_context(pq.ParquetWriter(stream, table.schema, **how))
+                elif table.schema != writer.schema:
+                    raise DifferentTablesError
+                writer.write_table(table)
+                content, rows = content + table.nbytes, rows + table.num_rows
+        size = file.stat().st_size
+        if content <= _most_memory(size) and rows <= _ROWS_PER_BYTE * size:
+            return
 
 
 def append_line(file: Path, line: str | bytes) -> None:

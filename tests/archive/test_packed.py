@@ -246,6 +246,7 @@ def test_columns_that_do_not_fit_together_are_refused(column):
     columns = [*index, *archive._columns.values(), *tree._columns()]
     columns[column] = columns[column][:-1]
     stores = {"strings": bytearray(), "free_strings": {}, "actions": bytearray(), "free_actions": {}}
+    stores |= {"used_strings": 0, "used_actions": 0}
     counts = {"entries": 1, "segments": 1, "living": 1, "best": 0, "game_frame": 1, "action_bytes": 1}
     with pytest.raises(ValueError, match="expected the columns of an archive"):
         native.archive.update(

@@ -3,7 +3,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from goexplore import _native as native
 from goexplore.archive import END, Archive, action_bytes, event_tag, read_archive, write_archive
+from goexplore.archive import _storage as storage
 from goexplore.cells import End
 from goexplore.envs import NOWHERE, Location
 from goexplore.errors import CheckpointError
@@ -245,3 +247,67 @@ def test_without_events_and_objectives_there_are_no_such_columns_not_even_of_the
     assert "colour" in names
     assert not {"event", "objective"} & set(names)
     assert read(tmp_path, archive).events == {}
+
+
+class TestRowGroups:
+    """A table is written and read in pieces, whatever is in it."""
+
+    @pytest.fixture(autouse=True)
+    def small_groups(self, monkeypatch):
+        monkeypatch.setattr(storage, "ROWS_OF_A_GROUP", 4)
+
+    @pytest.mark.parametrize("kind", [Field, ShortCorridor, Lock])
+    def test_an_archive_of_many_groups_survives_the_disk_to_the_same_bytes(self, kind, tmp_path):
+        archive, folders = searched(kind), [tmp_path / "one", tmp_path / "two"]
+        assert len(archive.segments._parents) > len(archive.segments), "numbers without a segment"
+        for folder in folders:
+            folder.mkdir()
+            write_archive(archive, folder, no_columns)
+            archive = read(folder, archive)
+        for name in ("archive.parquet", "segments.parquet"):
+            assert pq.ParquetFile(folders[0] / name).num_row_groups > 1
+            assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+
+    def test_its_content_is_that_of_one_group(self, tmp_path, monkeypatch):
+        archive = searched()
+        write_archive(archive, tmp_path, no_columns)
+        many = [pq.read_table(tmp_path / name) for name in ("archive.parquet", "segments.parquet")]
+        monkeypatch.setattr(storage, "ROWS_OF_A_GROUP", 2**15)
+        write_archive(archive, tmp_path, no_columns)
+        assert [pq.read_table(tmp_path / name) for name in ("archive.parquet", "segments.parquet")] == many
+
+    def test_columns_of_cells_may_depend_on_all_of_them(self, tmp_path):
+        archive = searched()
+
+        def numbers_or_texts(cells):
+            texts = [f"{len(cell)}" for cell in cells]
+            return {"size": np.array(texts) if archive.cell(20) in cells else np.arange(len(cells))}
+
+        write_archive(archive, tmp_path, numbers_or_texts)
+        sizes = pq.read_table(tmp_path / "archive.parquet")["size"].to_pylist()
+        assert sizes == [f"{len(entry.cell)}" for entry in archive]
+
+
+@pytest.mark.parametrize("kind", [Field, ShortCorridor, Lock])
+def test_an_archive_is_read_without_c_as_with_it(kind, tmp_path, monkeypatch):
+    write_archive(archive := searched(kind), tmp_path, no_columns)
+    with_c = read(tmp_path, archive)
+    monkeypatch.setattr(native, "archive", None)
+    without = read(tmp_path, archive)
+    assert list(with_c) == list(without)
+    assert with_c.score_index.memory() == without.score_index.memory()
+    for entry in archive:
+        tag = END if archive.has_ended(entry.number) else ""
+        assert with_c.score_index.find(entry.cell, tag) == entry.number
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_cell_that_comes_twice_is_refused(compiled, tmp_path, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(native, "archive", None)
+    archive = rooted()
+    archive.update([archive[0]], [result(candidate(b"a"))], game_frame=1)
+    write_archive(archive, tmp_path, no_columns)
+    replace_column(tmp_path / "archive.parquet", "cell", pa.array([b"a", b"a"], pa.large_binary()))
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        read(tmp_path, archive)

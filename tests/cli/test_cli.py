@@ -75,6 +75,9 @@ def test_metrics_have_the_documented_names(finished):
         "has_result",
         "game_frames_per_second",
         "memory_bytes",
+        "spilled_bytes",
+        "spill_seconds",
+        "page_reads",
     }
     assert line["game_frames"] >= 40_000
     assert line["game_frames_with_replay"] >= line["game_frames"]

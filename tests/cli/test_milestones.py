@@ -1,5 +1,6 @@
 """--on-milestone: a user's command that runs when something happens."""
 
+import subprocess
 import time
 from types import SimpleNamespace
 
@@ -102,6 +103,28 @@ def test_the_end_is_told_even_if_another_command_does_not_end(said, tmp_path, mo
         left.wait()
 
 
+def test_nobody_has_to_wait_for_a_command_that_does_not_end(said, tmp_path, monkeypatch):
+    listener = Listener()
+
+    def interrupted(process, timeout=None):
+        raise KeyboardInterrupt
+
+    with announcing(listener, "sleep 3", tmp_path, heights) as milestones:
+        milestones.progress({"score": 1.0})
+        milestones.progress({"score": 2.0})
+        monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
+    assert listener.lines == ["interrupted: the command for milestones is left alone"]
+    monkeypatch.undo()
+    milestones._running.wait()
+
+
+def test_the_user_is_told_what_is_waited_for(said, tmp_path):
+    listener = Listener()
+    with announcing(listener, "sleep 1.5", tmp_path, heights) as milestones:
+        milestones.progress({"score": 1.0})
+    assert listener.lines == ["waiting for the command for milestones, at most 60 s"]
+
+
 def test_success_in_training_is_told_by_tenths_once_it_says_something():
     def after(count, share):
         status = SimpleNamespace(real_starts=[True] * count)
@@ -117,7 +140,7 @@ def test_a_search_tells_its_scores_and_its_end(tmp_path):
     command = 'echo "$GOEXPLORE_MILESTONE $GOEXPLORE_RUN"'
     run = tmp_path / "run"
     result = goexplore(
-        "explore", "two-mazes", "--run-dir", run, "--game-frames", "200K", "--on-milestone", command
+        "explore", "two-mazes", "--run-dir", run, "--game-frames", "20K", "--on-milestone", command
     )
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()

@@ -1,5 +1,7 @@
 """goexplore watch: a run that goes on, one that ended, one that was killed, one that is gone."""
 
+import dataclasses
+import io
 import os
 import re
 import shlex
@@ -7,11 +9,13 @@ import shutil
 import time
 
 import pytest
+from rich.console import Console
 
-from goexplore.cli._watch import look
+from goexplore.cli._watch import Follower, _shown, look
 from goexplore.problems import find_problem
-from goexplore.runs import Limits, SearchDirectory, run_search
+from goexplore.runs import Limits, SearchDirectory, SearchMetrics, run_search
 from tests.cli.commands import goexplore, wait_until
+from tests.cli.test_milestones import settle
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +56,8 @@ def test_the_command_that_it_says_goes_on_with_all_settings(tmp_path):
 
 def test_what_is_silent_for_long_may_be_stalled(finished):
     with SearchDirectory.open(finished).locked():
-        assert look(finished, time.time() + 100)["state"].startswith("stalled?, last sign of life 1:4")
+        seen = SearchDirectory.open(finished).last_sign_of_life()
+        assert look(finished, seen + 100)["state"] == "stalled?, last sign of life 1:40 ago"
 
 
 def test_a_clock_that_went_back_is_forgiven(finished):
@@ -73,6 +78,68 @@ def test_damaged_metrics_do_not_stop_it(finished, tmp_path):
     shutil.copytree(finished, tmp_path / "run")
     (tmp_path / "run" / "metrics.jsonl").write_bytes(os.urandom(2000))
     assert set(look(tmp_path / "run")) == {"state"}
+
+
+class TestMilestones:
+    """`--on-milestone` of watch: what another process has done, and how it ended."""
+
+    @pytest.fixture
+    def followed(self, tmp_path):
+        """Return a run on which somebody works, what follows it, and what was said about it."""
+        said = tmp_path / "said"
+        with SearchDirectory.create(tmp_path / "run", find_problem("two-mazes")) as run:
+            command = f'echo "$GOEXPLORE_MILESTONE $GOEXPLORE_VALUE $GOEXPLORE_RUN" >> {said}'
+            follower = Follower(command, run.path)
+
+            def lines():
+                settle(follower._milestones)
+                return said.read_text().replace(f" {run.path}", "").splitlines()
+
+            yield run, follower, lines
+
+    def record(self, run, **values):
+        run.append_metrics(dataclasses.asdict(SearchMetrics(**values)))
+
+    def test_a_better_score_and_a_new_level_are_told(self, followed):
+        run, follower, lines = followed
+        follower.look()
+        for score, level in ((0, 0), (100, 0), (100, 0), (100, 1)):
+            self.record(run, game_frames=1, max_score=score, has_result=score > 0, level=level)
+            follower.look()
+            if score:
+                lines()
+        assert lines() == ["score 100", "level 1"]
+
+    def test_the_end_of_a_run_that_has_saved_everything_is_told(self, finished, tmp_path):
+        follower = Follower(f"echo $GOEXPLORE_MILESTONE > {tmp_path / 'said'}", finished)
+        with SearchDirectory.open(finished).locked():
+            follower.look()
+        follower.look()
+        settle(follower._milestones)
+        assert (tmp_path / "said").read_text() == "end\n"
+
+    def test_a_run_that_was_killed_has_failed(self, start, tmp_path):
+        run, said = tmp_path / "run", tmp_path / "said"
+        process = start("explore", "montezuma-2021", "--run-dir", run, "--workers", "1")
+        command = f"echo $GOEXPLORE_MILESTONE $GOEXPLORE_RUN >> {said}"
+        watch = start("watch", run, "--on-milestone", command, "--seconds", "0.1")
+        wait_until(lambda: "game frames" in look(run))
+        time.sleep(1)
+        process.kill()
+        process.wait()
+        wait_until(lambda: said.exists() and f"failure {run}\n" in said.read_text())
+        watch.kill()
+        watch.wait()
+
+
+@pytest.mark.parametrize("rows", [40, 12])
+def test_a_terminal_that_is_too_small_for_panels_gets_lines(finished, rows):
+    console = Console(width=100, height=rows, file=io.StringIO(), force_terminal=True)
+    console.print(_shown((finished, finished), console))
+    shown = console.file.getvalue()
+    assert ("╭" in shown) == (rows == 40)
+    assert len(shown.splitlines()) < rows
+    assert shown.count("not running") == 2
 
 
 def test_without_a_terminal_it_prints_a_line_for_each_run(finished):

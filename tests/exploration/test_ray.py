@@ -135,6 +135,7 @@ FIELD = Problem(env=Field, cells=itself, exploration=ExplorationConfig(training_
 DYNAMIC = replace(
     TWO_MAZES, cells=DynamicConfig(target_share=0.5, first_revision=12_000, sample_frames=300, draws=20)
 )
+slow = pytest.mark.slow
 needs_native = pytest.mark.skipif(native.atari is None, reason="there is no native engine")
 
 
@@ -194,23 +195,33 @@ def test_dynamic_cells_are_revised_on_all_nodes(cluster, tmp_path):
 
 
 def actors():
-    """Return the processes of our actors on all nodes, without their workers, which are called the same."""
+    """Return the processes of our actors on all nodes that were started here, without their workers."""
     found = {}
-    for process in psutil.process_iter():
+    for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            if "ray::_NodeActor" in " ".join(process.cmdline()):
+            if "ray::NodeActor" in " ".join(process.cmdline()):
                 found[process.pid] = process
     return [process for process in found.values() if process.ppid() not in found]
 
 
-def test_an_actor_that_was_killed_is_replaced_on_its_node(executor_of, heard, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (signal.SIGKILL, "is lost"),
+        pytest.param(signal.SIGSTOP, "has not answered for 2 s", marks=pytest.mark.slow),
+    ],
+)
+def test_an_actor_that_was_killed_or_stopped_is_replaced_on_its_node(
+    number, told, executor_of, heard, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(_ray, "_SECONDS_OF_SILENCE", 2.0)
     executor = executor_of()
     search = run(make_search(executor), 3)
-    actors()[0].kill()
+    actors()[0].send_signal(number)
     run(search)
     while executor.nodes < 2:
         run(search, search.status.batches + 1)
-    assert [line for line in heard if "is lost" in line]
+    assert [line for line in heard if told in line]
     assert "has joined: 2 nodes, 2 workers" in heard[-1]
     calm = run(make_search(SerialExecutor(partial(kernel_of, Field))), search.status.batches)
     assert saved(search, tmp_path / "run") == saved(calm, tmp_path / "calm")
@@ -285,6 +296,7 @@ def test_an_action_that_kills_workers_on_every_node_becomes_an_event_as_without_
     assert saved(one, tmp_path / "one") == saved(other, tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_a_search_in_which_everything_crashes_ends_with_an_error(executor_of):
     with pytest.raises(WorkerError, match="every exploration of a batch of 3 crashed its worker at once"):
         run(make_search(executor_of(Doomed), batch_size=3))
@@ -302,8 +314,14 @@ def test_an_exception_on_a_node_reaches_the_user(executor_of):
     ("kind", "settings", "expected", "message"),
     [
         (Unwilling, {}, WorkerError, "Ray: node .*: .*no licence for this simulator"),
-        (Stillborn, {}, WorkerError, "Ray: node .*: a worker process died while it made its environment"),
-        (Field, {"initial_digest": b"another"}, EnvironmentContractError, "expected the same initial state"),
+        pytest.param(Stillborn, {}, WorkerError, "Ray: node .*: a worker process died while", marks=slow),
+        pytest.param(
+            Field,
+            {"initial_digest": b"another"},
+            EnvironmentContractError,
+            "the same initial state",
+            marks=slow,
+        ),
         (Field, {"workers": 0}, ConfigError, "expected `workers` to be 1 or more, got 0"),
         (Field, {"timeout_seconds": 0}, ConfigError, "expected `timeout_seconds` to be more than 0, got 0"),
     ],
@@ -344,8 +362,10 @@ def test_what_cannot_be_pickled_is_told(cluster):
 
 
 def test_other_versions_are_refused(executor_of, monkeypatch):
-    real = _ray._versions()
-    monkeypatch.setattr(_ray, "_versions", lambda: {**real, "goexplore": "0.0.1", "native engine": "none"})
+    real = _ray.source_versions()
+    monkeypatch.setattr(
+        _ray, "source_versions", lambda: {**real, "goexplore": "0.0.1", "native engine": "none"}
+    )
     with pytest.raises(
         ConfigError,
         match=rf"node .*: expected the same versions as here, got goexplore {real['goexplore']} instead of "

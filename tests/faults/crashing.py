@@ -1,8 +1,10 @@
-"""The two mazes on an emulator that crashes its process every now and then, at any state."""
+"""The two mazes on emulators with bad habits, which find what any other one finds."""
 
 import os
 import random
 import signal
+import time
+from pathlib import Path
 
 from goexplore.games.two_mazes import TwoMazes
 
@@ -19,4 +21,13 @@ class Crashing(TwoMazes):
             with open(os.environ["CRASHES"], "ab") as file:
                 file.write(b"!")
             os.kill(os.getpid(), signal.SIGSEGV)
+        return super().step(action)
+
+
+class Slow(TwoMazes):
+    """Takes its time while there is a certain file, so that there is time for faults."""
+
+    def step(self, action):
+        if Path(os.environ["SLOW"]).exists():
+            time.sleep(0.005)
         return super().step(action)

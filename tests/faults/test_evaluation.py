@@ -10,7 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from goexplore.files import whole_files
 from tests.cli.commands import COMMAND, children
+from tests.faults.test_search import let_work
 
 KILLS = 10
 ARGUMENTS = [
@@ -26,7 +28,7 @@ def begin(folder):
 
 
 def episodes(folder):
-    (file,) = folder.glob("*.parquet")
+    (file,) = whole_files(folder, "*.parquet")  # a killed process may leave one that it was writing
     return pq.read_table(file)
 
 
@@ -39,6 +41,16 @@ def undisturbed(tmp_path_factory):
     return episodes(folder)
 
 
+def alive_after(processes, seconds):
+    """Return which processes are still there after some time; none as soon as all are gone."""
+    until = time.monotonic() + seconds
+    while alive := [each for each in processes if Path(f"/proc/{each}").exists()]:
+        if time.monotonic() > until:
+            break
+        time.sleep(0.05)
+    return alive
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_an_evaluation_is_killed(number, tmp_path, undisturbed, figures):
     chance, kills = random.Random(int(number)), 0
@@ -47,10 +59,10 @@ def test_an_evaluation_is_killed(number, tmp_path, undisturbed, figures):
         while True:
             process, began = begin(folder), time.time()
             while process.poll() is None and not any(
-                file.stat().st_mtime > began for file in folder.glob("*.parquet")
+                file.stat().st_mtime > began for file in whole_files(folder, "*.parquet")
             ):
                 time.sleep(0.02)  # until it has something to lose
-            time.sleep(chance.random())
+            let_work(process, 2 * chance.random())
             workers = children(process) if process.poll() is None else []
             if process.poll() is not None:
                 break
@@ -58,9 +70,7 @@ def test_an_evaluation_is_killed(number, tmp_path, undisturbed, figures):
             process.communicate()
             kills += 1
             figures.faults += 1
-            time.sleep(2)
-            alive = [each for each in workers if Path(f"/proc/{each}").exists()]
-            assert not alive, "its workers end with it"
+            assert not alive_after(workers, seconds=30), "its workers end with it"
         assert process.returncode == 0
         process.communicate()
         assert episodes(folder).equals(undisturbed)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from goexplore.runs import is_started
@@ -21,6 +22,7 @@ KINDS = {
     "threads": ("montezuma-2021", "600000", "2"),
     "processes": ("two-mazes", "60000", "2"),
     "one process": ("two-mazes", "60000", "0"),
+    "threads at a memory limit": ("limited montezuma-2021", "600000", "2"),
 }
 """Problem, game frames, workers."""
 
@@ -39,10 +41,11 @@ def finish(kind, run, **settings):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Return the archive of a kind of search to which nothing happens."""
+    """Return the archive of a kind of search to which nothing happens, not even a memory limit."""
     archives = {}
 
     def archive(kind):
+        kind = (kind[0].removeprefix("limited "), *kind[1:])
         if kind not in archives:
             run = tmp_path_factory.mktemp("undisturbed") / "run"
             assert finish(kind, run)[0] == 0
@@ -70,6 +73,25 @@ def wait_for_work(process, run):
         with contextlib.suppress(FileNotFoundError):
             if (run / "checkpoints").stat().st_mtime > began:
                 return
+        time.sleep(0.01)
+
+
+def processor_seconds(process):
+    """Return how much processor time a process and its workers have used."""
+    seconds = 0.0
+    with contextlib.suppress(psutil.Error):
+        top = psutil.Process(process.pid)
+        for each in [top, *top.children(recursive=True)]:
+            with contextlib.suppress(psutil.Error):
+                used = each.cpu_times()
+                seconds += used.user + used.system
+    return seconds
+
+
+def let_work(process, seconds):
+    """Wait until a process has worked for some seconds, or is over. On a busy machine that takes longer."""
+    until = processor_seconds(process) + seconds
+    while process.poll() is None and processor_seconds(process) < until:
         time.sleep(0.01)
 
 
@@ -102,7 +124,7 @@ def test_the_main_process_is_killed(kind, tmp_path, undisturbed, figures):
             process = begin(kind, run)
             if chance.random() < 0.8:  # else while it starts
                 wait_for_work(process, run)
-            time.sleep(0.6 * chance.random())
+            let_work(process, chance.random())
             if process.poll() is not None:
                 break
             process.kill()
@@ -177,6 +199,25 @@ def test_the_disk_is_full(disk, undisturbed, figures):
         figures.faults += 1
         figures.told += 1
     assert figures.told > 0, "the disk was never full"
+    remount("size=64m")
+    code, said = finish(kind, run)
+    assert code == 0, said
+    assert tables(run) == undisturbed(kind)
+    figures.survived += figures.faults
+
+
+def test_the_disk_is_full_when_the_archive_moves_there(disk, undisturbed, figures):
+    path, remount = disk
+    kind, run = ("limited two-mazes", "60000", "0"), path / "run"
+    for kilobytes in (600, 1200, 1800, 2400):  # it moves as two files of a megabyte at least
+        remount(f"size={kilobytes}k")
+        code, said = finish(kind, run)
+        if code == 0:
+            break
+        assert "No space left" in one_line(said), said
+        figures.faults += 1
+        figures.told += 1
+    assert figures.told > 1, "the disk was hardly ever full"
     remount("size=64m")
     code, said = finish(kind, run)
     assert code == 0, said

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.cli.commands import checkpoint
-from tests.faults.test_search import wait_for_work
+from tests.faults.test_search import let_work, wait_for_work
 
 KILLS = 15
 TRAINING_FRAMES = 8192
@@ -64,7 +64,7 @@ def test_a_training_is_killed(tmp_path, undisturbed, figures):
         while True:
             process = begin(run)
             wait_for_work(process, run)
-            time.sleep(3 * chance.random())
+            let_work(process, 3 * chance.random())
             if process.poll() is not None:
                 break
             process.kill()

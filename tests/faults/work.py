@@ -1,8 +1,8 @@
 """A search or a training in a process of its own, with checkpoints and metrics as often as can be.
 
-`python -m tests.faults.work PROBLEM RUN GAME_FRAMES WORKERS` begins a search or goes on with it;
-`... train RUN TRAINING_FRAMES` a training by search in the two mazes. Errors are one line, as on the command
-line.
+`python -m tests.faults.work PROBLEM RUN GAME_FRAMES WORKERS [RAY_ADDRESS]` begins a search or goes on with
+it; `... train RUN TRAINING_FRAMES` a training by search in the two mazes. "limited" before a problem's name
+puts the search at its memory limit all the time. Errors are one line, as on the command line.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from pathlib import Path
 from goexplore.errors import GoExploreError
 from goexplore.problems import FactorySpec, find_problem
 from goexplore.runs import Limits, is_started, run_search
-from tests.faults.crashing import Crashing
+from tests.faults.crashing import Crashing, Slow
 
 OFTEN = 0.002
 """Minutes between checkpoints."""
@@ -37,13 +37,30 @@ def turn_back_the_clock():
     time.time = lambda: real() - 3600.0 * next(looks)
 
 
-def search(name, run, game_frames, workers):
+UNUSUAL = {"crashing": Crashing, "slow": Slow}
+"""Environments in which a search finds what it finds in the two mazes."""
+
+
+LIMIT = 2**30
+
+
+def stay_at_the_limit():
+    """Let the memory look as if it were at the limit: what can leave it does, all the time."""
+    from goexplore.runs import _search_session
+
+    _search_session.ResidentMemory.__call__ = lambda self: LIMIT
+
+
+def search(name, run, game_frames, workers, ray_address=None):
+    limited, name = name.startswith("limited "), name.removeprefix("limited ")
+    if limited:
+        stay_at_the_limit()
     if name == "clock":
         turn_back_the_clock()
     two_mazes = find_problem("two-mazes")
-    if name == "crashing":
+    if name in UNUSUAL:
         # The same archive as in the two mazes: equal settings of everything else.
-        problem = dataclasses.replace(two_mazes, env=FactorySpec(Crashing))
+        problem = dataclasses.replace(two_mazes, env=FactorySpec(UNUSUAL[name]))
     else:
         problem = two_mazes if name == "clock" else find_problem(name)
     run_search(
@@ -55,7 +72,10 @@ def search(name, run, game_frames, workers):
         checkpoint_minutes=OFTEN,
         metrics_of_every_batch=True,
         timeout_seconds=SILENCE,
+        executor="auto" if ray_address is None else "ray",
+        ray_address=ray_address,
         reporter=Reporter(),
+        memory_limit=LIMIT if limited else None,
     )
 
 

@@ -207,7 +207,8 @@ class TestNative:
             assert one.tracker == other.tracker
             if one.tracker.row > second + 30:
                 break
-        assert one.tracker.base > 0
+        assert one.tracker.score > 0
+        assert sum(one.tracker.won) < sum(len(each.gains) for each in one.reference.stretches[:1])
 
 
 def test_a_demonstration_guides_without_its_loops():

@@ -3,7 +3,13 @@
 import pytest
 
 from goexplore.planning import Place, Reference, Tracker, Trajectory
-from goexplore.planning._reference import AHEAD, BACK, LOST, NEAR_ENOUGH, PATIENCE
+from goexplore.planning._reference import AHEAD, BACK, KINDS, LOST, NEAR_ENOUGH, PATIENCE, Kind
+
+
+def won(*gains):
+    """Return how many gains of each kind were won, the smallest kind first."""
+    return bytes(gains).ljust(KINDS, b"\0")
+
 
 STEP = 3
 """How far apart the places of `line` are."""
@@ -185,12 +191,76 @@ class TestGains:
             assert made.progress(tracker) >= step + 1
         assert made.is_at_the_end(tracker)
 
-    def test_a_gain_that_was_lost_again_is_no_gain(self):
-        """Gold, a thief, and gold again: in between, a stage is as if there had been none."""
+    def test_points_that_are_lost_again_do_not_undo_a_gain(self):
+        """Gold, a thief, and gold again: what was won was won, for the demonstration and for a game."""
         made = reference(line(31), {9: 100.0, 19: -100.0, 25: 100.0})
-        assert [row.stage for row in made.rows] == [0] * 10 + [2] * 10 + [0] * 6 + [2] * 5
-        assert made.follow(here(STEP * 22), 0.0, Tracker(21)).row == 22
-        assert made.follow(here(STEP * 28), 100.0, Tracker(21)).row == 28
+        assert [row.stage for row in made.rows] == [0] * 10 + [1] * 16 + [2] * 5
+        robbed = made.follow(here(STEP * 22), 0.0, Tracker(21, score=100.0, won=won(1)))
+        assert robbed == Tracker(22, score=0.0, won=won(1))
+        assert made.follow(here(STEP * 28), 100.0, robbed).row == 28
+
+
+class TestWhichGains:
+    """A key of 100 points, a sword of 3,000, and another key."""
+
+    KEY, SWORD, LAST = 10, 20, 30
+
+    def made(self, **settings):
+        return reference(line(41), {9: 100.0, 19: 3000.0, 29: 100.0}, **settings)
+
+    def test_each_is_of_the_kind_of_its_points(self):
+        made = self.made()
+        assert made.kinds == {0: [Kind(100.0, "room"), Kind(3000.0, "room")]}
+        assert made.stretches[0].gains == [0, 1, 0]
+
+    def test_and_of_the_room_where_it_is_won(self):
+        places = [*line(10), *line(20, key="vault")]
+        made = reference(places, {5: 100.0, 15: 100.0})
+        assert made.stretches[0].gains == [0, 1]
+        tracker = made.follow(here(STEP * 8, "vault"), 100.0, Tracker(5))
+        assert tracker == Tracker(5, stall=1, score=100.0, won=won(0, 1)), "the first is still missing"
+        assert made.follow(here(STEP * 6), 200.0, tracker).won == won(1, 1)
+
+    def test_but_not_of_the_cell(self):
+        """A reward may be won from the cell beside the demonstration's."""
+        made = reference([Place(cell) for cell in "abcde"], {2: 1.0})
+        assert made.follow(Place("c"), 1.0, Tracker(1)).won == won(1)
+
+    def test_a_key_that_is_left_out_is_missing_however_much_is_won_later(self):
+        made, tracker = self.made(), Tracker(self.KEY - 1)
+        tracker = made.follow(here(STEP * self.SWORD), 3000.0, tracker)
+        assert tracker == Tracker(self.KEY - 1, stall=1, score=3000.0, won=won(0, 1))
+        tracker = made.follow(here(STEP * self.LAST), 9000.0, tracker)
+        assert tracker.row == self.KEY - 1
+
+    def test_what_was_won_in_another_order_counts_once_all_before_it_is_there(self):
+        made = self.made()
+        tracker = made.follow(here(STEP * self.SWORD), 3000.0, Tracker(self.KEY - 1))
+        tracker = made.follow(here(STEP * self.KEY), 3100.0, tracker)
+        assert tracker == Tracker(self.KEY - 1, stall=2, score=3100.0, won=won(1, 1)), "it is ahead of there"
+        assert made.follow(here(STEP * self.SWORD), 3100.0, tracker).row == self.SWORD
+
+    def test_one_reward_is_one_gain(self):
+        made = self.made()
+        tracker = made.follow(here(STEP * self.KEY), 200.0, Tracker(self.KEY - 1))
+        assert tracker == Tracker(self.KEY, score=200.0, won=won(1))
+
+    def test_what_is_won_often_stops_counting_at_255(self):
+        made, tracker = self.made(), Tracker(self.KEY, won=won(254))
+        for score in (100.0, 200.0, 300.0):
+            tracker = made.follow(here(STEP * self.KEY), score, tracker)
+            assert tracker.won == won(255)
+
+    def test_of_many_different_gains_neighbours_are_one_kind(self):
+        rewards = {step: 1.0 + step for step in range(40)}
+        made = reference(line(41), rewards)
+        assert len(made.kinds[0]) == KINDS
+        assert set(made.stretches[0].gains) == set(range(KINDS))
+        tracker, score = made.begin(), 0.0
+        for step, place in enumerate(line(41)[1:]):
+            score += rewards[step]
+            tracker = made.follow(place, score, tracker)
+        assert made.is_at_the_end(tracker)
 
 
 class TestLevels:
@@ -203,30 +273,33 @@ class TestLevels:
 
     def test_each_level_is_a_stretch_with_gains_of_its_own(self):
         first, second = self.made().stretches
-        assert (first.rows, first.gains) == (range(12), [100.0])
-        assert (second.rows, second.gains) == (range(12, 32), [50.0])
+        assert (first.rows, first.gains) == (range(12), [0])
+        assert (second.rows, second.gains) == (range(12, 32), [0])
         assert first.end == second.end == 31
 
     @pytest.mark.parametrize("score", [0.0, 100.0, 300.0])
     def test_gains_count_from_its_beginning(self, score):
         """Who is a treasure short can still solve the second level."""
         made = self.made()
-        tracker = made.follow(self.SECOND[0], score, Tracker(5 if score < 100 else 11))
-        assert tracker == Tracker(12, base=int(score))
+        before = Tracker(5 if score < 100 else 11, score=score, won=won(int(score) // 100))
+        tracker = made.follow(self.SECOND[0], score, before)
+        assert tracker == Tracker(12, score=score)
         for row, place in enumerate(self.SECOND[1:10], 13):
             tracker = made.follow(place, score, tracker)
-            assert tracker == Tracker(row, base=int(score))
+            assert tracker == Tracker(row, score=score)
         for row, place in enumerate(self.SECOND[10:], 22):
-            lacking = made.follow(place, score, tracker)
+            lacking = made.follow(place, score, tracker._replace(score=score, won=won()))
             assert lacking.row != row, "the second treasure has to be won"
             tracker = made.follow(place, score + 50, tracker)
-            assert tracker == Tracker(row, base=int(score))
+            assert tracker == Tracker(row, score=score + 50, won=won(1))
         assert made.is_at_the_end(tracker)
 
     def test_the_window_ends_with_the_level(self):
         made = self.made()
-        assert made.follow(self.FIRST[11], 100.0, Tracker(10)).row == 11
-        assert made.follow(here(STEP * 11 + NEAR_ENOUGH), 100.0, Tracker(11)) == Tracker(11, stall=1)
+        tracker = made.follow(self.FIRST[11], 100.0, Tracker(10))
+        assert tracker.row == 11
+        off = made.follow(here(STEP * 11 + NEAR_ENOUGH), 100.0, tracker)
+        assert off == tracker._replace(stall=1)
 
 
 class TestStalling:
@@ -286,7 +359,7 @@ class TestSeveralDemonstrations:
             [trajectory(line(21, key="a") + line(9), {5: 10.0}), trajectory(line(21, key="b") + line(9))]
         )
         assert both.follow(here(0), 0.0, Tracker(20)).row == 30 + 21
-        assert both.follow(here(0), 10.0, Tracker(20)).row == 21
+        assert both.follow(here(0), 10.0, Tracker(20, score=10.0, won=won(1))).row == 21
 
 
 class TestCells:

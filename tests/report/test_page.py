@@ -1,5 +1,6 @@
 """The report in a real browser."""
 
+import copy
 import json
 import re
 import shutil
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from goexplore.errors import GoExploreError
+from goexplore.files import json_sha256
 from goexplore.report import write_report
 from goexplore.report._page import write_page
 from goexplore.runs import SavedRun, SearchDirectory, Verification
@@ -213,15 +215,85 @@ def with_markup(values):
     return values + MARKUP if isinstance(values, str) else values
 
 
+def plant(values, accepted):
+    """Put markup into every text and every name of JSON values, as long as somebody still accepts them."""
+    for path in list(texts(values)):
+        for change in (add_text, rename):
+            changed = copy.deepcopy(values)
+            if change(changed, path) and accepted(changed):
+                values = changed
+                break
+    return values
+
+
+def texts(values, path=()):
+    """Yield the places of all values that are texts, or that have a name."""
+    for key in list(values) if isinstance(values, dict) else range(len(values)):
+        yield (*path, key)
+        if isinstance(values[key], dict | list):
+            yield from texts(values[key], (*path, key))
+
+
+def add_text(values, path):
+    *above, key = path
+    for each in above:
+        values = values[each]
+    if not isinstance(values[key], str):
+        return False
+    values[key] += MARKUP
+    return True
+
+
+def rename(values, path):
+    *above, key = path
+    for each in above:
+        values = values[each]
+    if not isinstance(key, str):
+        return False
+    values[key + MARKUP] = values.pop(key)
+    return True
+
+
+def accepts(read, write):
+    """Return whether what is written can be read."""
+
+    def accepted(values):
+        write(values)
+        try:
+            read()
+        except GoExploreError:
+            return False
+        return True
+
+    return accepted
+
+
 def test_no_text_of_any_file_becomes_part_of_the_page(opened, montezuma, tmp_path):
     run = tmp_path / f"run {MARKUP.replace('/', '')}"
     shutil.copytree(montezuma, run)
     found = {"checkpoint": "1", "checked": 5, "entries": 9, "game_frames": 12, "mismatches": []}
     found["mismatches"] = [{"number": 1, "reason": "other score"}]
     (run / "verification.json").write_text(json.dumps(with_markup(found)))
-    config = json.loads((run / "config.json").read_text())
-    config["command"], config["versions"] = with_markup(config["command"]), with_markup(config["versions"])
-    (run / "config.json").write_text(json.dumps(config))
+    (folder,) = (run / "checkpoints").iterdir()
+    meta = json.loads((folder / "meta.json").read_text())
+
+    def write_meta(content):
+        sums = {**meta["sha256"], "content": json_sha256(content)}
+        (folder / "meta.json").write_text(json.dumps({**meta, "content": content, "sha256": sums}))
+
+    def write_config(config):
+        (run / "config.json").write_text(json.dumps(config))
+
+    def read():
+        saved = SavedRun.open(run)
+        saved.problem.make_cell_env().restore(saved.archive[0].snapshot)
+
+    config = plant(json.loads((run / "config.json").read_text()), accepts(read, write_config))
+    write_config(config)
+    write_meta(plant(meta["content"], accepts(read, write_meta)))
+    *lines, last = (run / "metrics.jsonl").read_text().splitlines()
+    last = json.dumps({**json.loads(last), "events": {MARKUP: 1}, MARKUP: MARKUP})
+    (run / "metrics.jsonl").write_text("\n".join([*lines, last, ""]))
     write_report([run], tmp_path / "report.html", videos=1)
     text = (tmp_path / "report.html").read_text()
     assert text.count("onerror=&quot;") >= 4, "it is all there, as text"

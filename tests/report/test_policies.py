@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import json
 import shutil
 from html import unescape
 from pathlib import Path
@@ -11,11 +12,13 @@ import torch
 
 from goexplore.cli import main
 from goexplore.demos import find_demonstrations
-from goexplore.evaluation import EvaluationConfig, PolicyPlayer, evaluate, read_episodes
+from goexplore.errors import EvaluationError
+from goexplore.evaluation import EvaluationConfig, PolicyPlayer, evaluate, read_episodes, write_episodes
 from goexplore.report import write_report
 from goexplore.report._paper import paper_policies
 from goexplore.training import TrainingDirectory, TrainingLimits, run_training, training_preset
 from tests.report.conftest import wait_for
+from tests.report.test_page import MARKUP, with_markup
 from tests.training.mazes import demonstrate
 
 SMALL = dataclasses.replace(training_preset("tiny", "backward"), environments=8)
@@ -111,6 +114,37 @@ def test_tests_of_a_choice_are_no_results(tmp_path, capsys):
     assert all(read_episodes(test)[0] != played for test in tests)
     write_report([tmp_path / "run"], tmp_path / "page.html", videos=0)
     assert text(tmp_path / "page.html").count("<td>whole games</td>") == 1
+
+
+def test_no_text_of_a_training_becomes_part_of_the_page(training, tmp_path):
+    run = Path(shutil.copytree(training, tmp_path / f"run {MARKUP.replace('/', '')}"))
+    for file in [run / "config.json", *(run / "demos").glob("*.json")]:
+        file.write_text(json.dumps(with_markup(json.loads(file.read_text()))))
+    line = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps({**line, "activity": MARKUP}) + "\n")
+    policy = TrainingDirectory.open(training).last_policy()
+    make = functools.partial(PolicyPlayer, policy)
+    played = evaluate(make, EvaluationConfig(repetitions=1, max_game_frames=40)).episodes
+    settings = {**PolicyPlayer(policy).identity(), "policy": MARKUP, "max_game_frames": 40}
+    write_episodes(run / "evaluations" / "one.parquet", played, settings)
+    write_report([run], tmp_path / "page.html", videos=0)
+    page = (tmp_path / "page.html").read_text()
+    assert "&lt;img" in page
+    assert "<img src=x" not in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize("wrong", [{"temperature": "hot"}, {"training_frames": None}, {"seed": -1}])
+def test_an_evaluation_with_impossible_settings_is_told(training, tmp_path, wrong):
+    run = Path(shutil.copytree(training, tmp_path / "run"))
+    policy = TrainingDirectory.open(training).last_policy()
+    config = EvaluationConfig(repetitions=1, max_game_frames=40)
+    played = evaluate(functools.partial(PolicyPlayer, policy), config).episodes
+    settings = {**PolicyPlayer(policy).identity(), **wrong}
+    write_episodes(run / "evaluations" / "one.parquet", played, settings)
+    with pytest.raises(EvaluationError, match="expected the settings of an evaluation"):
+        write_report([run], tmp_path / "page.html", videos=0)
 
 
 def test_a_damaged_choice_is_told(training, tmp_path, capsys):

@@ -21,8 +21,8 @@ class ArchiveModule(Protocol):
 
     def measure(
         self, records: Buffer, offsets: Numbers, entries: int, action_bytes: int, /
-    ) -> tuple[int, int]:
-        """Check the records of a batch; return how many entries, and at most segments, they add."""
+    ) -> tuple[int, int, int, int]:
+        """Check the records of a batch; return how many entries, segments and bytes they add at most."""
         ...
 
     def total(
@@ -35,9 +35,11 @@ class ArchiveModule(Protocol):
         self,
         *,
         columns: tuple[array[Any], ...],
-        strings: bytearray,
+        strings: Buffer,
+        used_strings: int,
         free_strings: dict[int, list[int]],
-        actions: bytearray,
+        actions: Buffer,
+        used_actions: int,
         free_actions: dict[int, list[int]],
         chosen: Numbers,
         records: Buffer,
@@ -49,12 +51,20 @@ class ArchiveModule(Protocol):
         reset_seen: bool,
         game_frame: int,
         action_bytes: int,
-    ) -> tuple[int, int, int, int, bytes, bytes, bytes]:
+    ) -> tuple[int, int, int, int, int, int, bytes, bytes, bytes]:
         """Take records into an archive's columns."""
         ...
 
-    def fill_slots(self, slots: array[int], digests: array[int], /) -> None:
-        """Put the entries with these digests into the slots of a score index."""
+    def fill_slots(self, slots: array[int], digests: array[int], first: int, /) -> None:
+        """Put the entries with these digests, from a first one on, into the slots of a score index."""
+        ...
+
+    def digests(self, offsets: Numbers, cells: Buffer, /) -> bytes:
+        """Return the digests of cells, two words each."""
+        ...
+
+    def put(self, data: Buffer, used: int, offsets: Numbers, strings: Buffer, /) -> int:
+        """Write strings to the end of a store; return where that is now."""
         ...
 
     def gather(self, data: Buffer, handles: Numbers, /) -> tuple[bytes, bytes]:

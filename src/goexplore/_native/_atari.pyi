@@ -103,6 +103,7 @@ class Planner:
         deficit: int,
         rows: Buffer,
         gains: Buffer,
+        kinds: Buffer,
         stretches: Buffer,
     ) -> None: ...
     @property
@@ -111,14 +112,16 @@ class Planner:
         self,
         snapshot: Buffer,
         last_action: int,
-        tracker: tuple[int, int, int],
+        tracker: tuple[int, int, float, bytes],
         plans: tuple[tuple[int, int, bytes], ...],
         streams: Buffer,
         horizon: int,
         ceiling: int,
         /,
     ) -> list[tuple[int, float]]: ...
-    def follow(self, snapshot: Buffer, tracker: tuple[int, int, int], /) -> tuple[int, int, int]: ...
+    def follow(
+        self, snapshot: Buffer, tracker: tuple[int, int, float, bytes], /
+    ) -> tuple[int, int, int, bytes]: ...
 
 def play_each(
     machines: tuple[Machine, ...], actions: tuple[bytes, ...], frame_skip: int, /

@@ -10,6 +10,7 @@
 #include "archive/columns.h"
 #include "archive/sum_tree.h"
 #include "archive/update.h"
+#include "explore/digest.h"
 
 /* ---- buffers ------------------------------------------------------------------------------------------------------- */
 
@@ -85,20 +86,30 @@ static bool store_give(Store *store, size_t units, int32_t handle)
     return given;
 }
 
-/* Make a store as large as it may become; return false and an error where that fails. */
-static bool store_open(Store *store, PyObject *data, PyObject *free_lists, size_t more)
+/* Hold the memory of a store, of which `used` bytes are in use, with room for more: a bytearray gets it here and gives
+ * back what is left in `store_close`, any other memory must have it. Return false and an error where that fails. */
+static bool store_open(Store *store, Array *memory, PyObject *data, PyObject *free_lists, size_t used, size_t more)
 {
-    store->used = (size_t)PyByteArray_GET_SIZE(data);
-    if (more > 0 && PyByteArray_Resize(data, (Py_ssize_t)(store->used + more)) < 0)
+    if (PyByteArray_CheckExact(data) && (size_t)PyByteArray_GET_SIZE(data) == used &&
+        PyByteArray_Resize(data, (Py_ssize_t)(used + more)) < 0)
         return false;
-    store->bytes = (ByteStore){(uint8_t *)PyByteArray_AS_STRING(data), store->used + more};
+    if (!array_hold(memory, data, 1, true))
+        return false;
+    if (memory->count < used || memory->count - used < more) {
+        PyErr_SetString(PyExc_ValueError, "expected stores with room for what these records add");
+        return false;
+    }
+    store->used = used;
+    store->bytes = (ByteStore){memory->buffer.buf, memory->count};
     store->free = free_lists;
     return true;
 }
 
-static bool store_close(const Store *store, PyObject *data)
+static bool store_close(size_t used, Array *memory, PyObject *data)
 {
-    return store->used >= store->bytes.size || PyByteArray_Resize(data, (Py_ssize_t)store->used) == 0;
+    const bool held = memory->held;
+    array_release(memory);
+    return !held || !PyByteArray_CheckExact(data) || PyByteArray_Resize(data, (Py_ssize_t)used) == 0;
 }
 
 /* ---- the archive --------------------------------------------------------------------------------------------------- */
@@ -132,7 +143,9 @@ static PyObject *measure(PyObject *module, PyObject *arguments)
         else {
             const int64_t cells = count_new_cells(records.buffer.buf, records.count, offsets.buffer.buf, offsets.count,
                                                   bound.candidates);
-            result = cells < 0 ? PyErr_NoMemory() : Py_BuildValue("nn", (Py_ssize_t)cells, (Py_ssize_t)bound.segments);
+            result = cells < 0 ? PyErr_NoMemory()
+                               : Py_BuildValue("nnnn", (Py_ssize_t)cells, (Py_ssize_t)bound.segments,
+                                               (Py_ssize_t)bound.string_bytes, (Py_ssize_t)bound.action_bytes);
         }
     }
     array_release(&records);
@@ -264,8 +277,9 @@ static PyObject *describe_update(const ArchiveUpdate *archive, UpdateOutcome out
         PyObject *touched = as_bytes(&archive->touched), *improved = as_bytes(&archive->improved),
                  *locations = as_bytes(&archive->locations);
         if (touched != NULL && improved != NULL && locations != NULL)
-            return Py_BuildValue("nnniNNN", (Py_ssize_t)archive->entries, (Py_ssize_t)archive->segments,
-                                 (Py_ssize_t)archive->living, (int)archive->best, touched, improved, locations);
+            return Py_BuildValue("nnninnNNN", (Py_ssize_t)archive->entries, (Py_ssize_t)archive->segments,
+                                 (Py_ssize_t)archive->living, (int)archive->best, (Py_ssize_t)archive->strings.used,
+                                 (Py_ssize_t)archive->actions.used, touched, improved, locations);
         Py_XDECREF(touched);
         Py_XDECREF(improved);
         Py_XDECREF(locations);
@@ -284,24 +298,25 @@ static PyObject *describe_update(const ArchiveUpdate *archive, UpdateOutcome out
 static PyObject *update(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
     (void)module;
-    static char *names[] = {"columns", "strings", "free_strings", "actions", "free_actions", "chosen", "records", "offsets",
-                            "entries", "segments", "living", "best", "reset_seen", "game_frame", "action_bytes", NULL};
+    static char *names[] = {"columns", "strings", "used_strings", "free_strings", "actions", "used_actions", "free_actions",
+                            "chosen", "records", "offsets", "entries", "segments", "living", "best", "reset_seen",
+                            "game_frame", "action_bytes", NULL};
     PyObject *columns, *strings, *free_strings, *actions, *free_actions, *chosen, *bytes, *places, *result = NULL;
-    Py_ssize_t entries, segments, living, action_bytes;
+    Py_ssize_t entries, segments, living, action_bytes, used_strings, used_actions;
     int best, reset_seen;
     long long game_frame;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$O!O!O!O!O!OOOnnnipLn", names, &PyTuple_Type, &columns,
-                                     &PyByteArray_Type, &strings, &PyDict_Type, &free_strings, &PyByteArray_Type, &actions,
-                                     &PyDict_Type, &free_actions, &chosen, &bytes, &places, &entries, &segments, &living,
-                                     &best, &reset_seen, &game_frame, &action_bytes))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$O!OnO!OnO!OOOnnnipLn", names, &PyTuple_Type, &columns, &strings,
+                                     &used_strings, &PyDict_Type, &free_strings, &actions, &used_actions, &PyDict_Type,
+                                     &free_actions, &chosen, &bytes, &places, &entries, &segments, &living, &best,
+                                     &reset_seen, &game_frame, &action_bytes))
         return NULL;
     if (PyTuple_GET_SIZE(columns) != ALL_ARRAYS || entries < 1 || segments < 1 || living < 1 || action_bytes < 1 ||
-        action_bytes > 2 || strings == actions) {
+        action_bytes > 2 || used_strings < 0 || used_actions < 0 || strings == actions) {
         PyErr_SetString(PyExc_ValueError, "expected the columns of an archive");
         return NULL;
     }
     Array arrays[ALL_ARRAYS] = {{.held = false}}, starts = {.held = false}, records = {.held = false},
-          offsets = {.held = false};
+          offsets = {.held = false}, string_memory = {.held = false}, action_memory = {.held = false};
     ArchiveUpdate archive = {.entries = (size_t)entries,
                              .segments = (size_t)segments,
                              .living = (size_t)living,
@@ -323,15 +338,16 @@ static PyObject *update(PyObject *module, PyObject *arguments, PyObject *keyword
         goto done;
     }
     point_to_columns(arrays, &archive);
-    if (!store_open(&archive.strings, strings, free_strings, bound.string_bytes) ||
-        !store_open(&archive.actions, actions, free_actions, bound.action_bytes))
+    if (!store_open(&archive.strings, &string_memory, strings, free_strings, (size_t)used_strings, bound.string_bytes) ||
+        !store_open(&archive.actions, &action_memory, actions, free_actions, (size_t)used_actions, bound.action_bytes))
         goto done;
     const UpdateOutcome outcome = update_archive(&archive, starts.buffer.buf, records.buffer.buf, records.count,
                                                  offsets.buffer.buf, offsets.count);
     result = describe_update(&archive, outcome);
-    if (result != NULL && (!store_close(&archive.strings, strings) || !store_close(&archive.actions, actions)))
-        Py_CLEAR(result);
 done:
+    if (!store_close(result != NULL ? archive.strings.used : (size_t)used_strings, &string_memory, strings) ||
+        !store_close(result != NULL ? archive.actions.used : (size_t)used_actions, &action_memory, actions))
+        Py_CLEAR(result);
     for (size_t at = 0; at < ALL_ARRAYS; at++)
         array_release(&arrays[at]);
     array_release(&starts);
@@ -348,21 +364,111 @@ static PyObject *fill_slots(PyObject *module, PyObject *arguments)
 {
     (void)module;
     PyObject *slot_array, *digest_array, *result = NULL;
-    if (!PyArg_ParseTuple(arguments, "OO", &slot_array, &digest_array))
+    Py_ssize_t first;
+    if (!PyArg_ParseTuple(arguments, "OOn", &slot_array, &digest_array, &first))
         return NULL;
     Array slots = {.held = false}, digests = {.held = false};
     if (array_hold(&slots, slot_array, sizeof(int32_t), true) && array_hold(&digests, digest_array, sizeof(uint64_t), false)) {
         const size_t entries = digests.count / 2;
-        if (digests.count % 2 || slots.count <= entries || (slots.count & (slots.count - 1)) || entries > INT32_MAX)
+        if (digests.count % 2 || slots.count <= entries || (slots.count & (slots.count - 1)) || entries > INT32_MAX ||
+            first < 0 || (size_t)first > entries)
             PyErr_SetString(PyExc_ValueError, "expected more slots than digests, a power of two");
-        else {
-            memset(slots.buffer.buf, 0xff, slots.count * sizeof(int32_t));
-            index_fill(slots.buffer.buf, slots.count, digests.buffer.buf, entries);
+        else if (!index_fill(slots.buffer.buf, slots.count, digests.buffer.buf, (size_t)first, entries))
+            PyErr_SetString(PyExc_ValueError, "expected slots without these digests, and digests that differ");
+        else
             result = Py_NewRef(Py_None);
-        }
     }
     array_release(&slots);
     array_release(&digests);
+    return result;
+}
+
+/* Strings that stand one after the other: where each begins and the last ends, and the bytes. */
+typedef struct {
+    Array offsets, bytes;
+    size_t count;
+} Strings;
+
+static void strings_release(Strings *strings)
+{
+    array_release(&strings->offsets);
+    array_release(&strings->bytes);
+}
+
+/* Hold strings; return false and an error where they are none. */
+static bool strings_hold(Strings *strings, PyObject *offsets, PyObject *bytes)
+{
+    if (!array_hold(&strings->offsets, offsets, sizeof(int64_t), false) || !array_hold(&strings->bytes, bytes, 1, false))
+        return false;
+    const int64_t *offset = strings->offsets.buffer.buf;
+    bool sound = strings->offsets.count >= 1 && offset[0] >= 0;
+    for (size_t at = 1; at < strings->offsets.count && sound; at++)
+        sound = offset[at] >= offset[at - 1] && offset[at] - offset[at - 1] <= INT32_MAX;
+    if (!sound || (uint64_t)offset[strings->offsets.count - 1] > strings->bytes.count) {
+        PyErr_SetString(PyExc_ValueError, "expected strings, one after the other, and where each begins");
+        return false;
+    }
+    strings->count = strings->offsets.count - 1;
+    return true;
+}
+
+static const uint8_t *string_at(const Strings *strings, size_t at, size_t *length)
+{
+    const int64_t *offset = (const int64_t *)strings->offsets.buffer.buf + at;
+    *length = (size_t)(offset[1] - offset[0]);
+    return (const uint8_t *)strings->bytes.buffer.buf + offset[0];
+}
+
+/* The digests of cells. */
+static PyObject *digests(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *offsets, *bytes, *result = NULL;
+    if (!PyArg_ParseTuple(arguments, "OO", &offsets, &bytes))
+        return NULL;
+    Strings cells = {.count = 0};
+    if (strings_hold(&cells, offsets, bytes))
+        result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(cells.count * sizeof(Digest)));
+    for (size_t at = 0; result != NULL && at < cells.count; at++) {
+        size_t length;
+        const uint8_t *cell = string_at(&cells, at, &length);
+        const Digest found = digest(cell, length);
+        memcpy(PyBytes_AS_STRING(result) + at * sizeof found, &found, sizeof found);
+    }
+    strings_release(&cells);
+    return result;
+}
+
+/* Write strings to the end of a store that has room for them. */
+static PyObject *put(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *data, *offsets, *bytes, *result = NULL;
+    Py_ssize_t used;
+    if (!PyArg_ParseTuple(arguments, "OnOO", &data, &used, &offsets, &bytes))
+        return NULL;
+    Array memory = {.held = false};
+    Strings strings = {.count = 0};
+    if (!array_hold(&memory, data, 1, true) || !strings_hold(&strings, offsets, bytes))
+        goto done;
+    ByteStore store = {memory.buffer.buf, memory.count};
+    size_t end = (size_t)used, length;
+    bool fits = used >= 0 && used % BYTE_STORE_UNIT == 0;
+    for (size_t at = 0; at < strings.count && fits; at++) {
+        const uint8_t *string = string_at(&strings, at, &length);
+        const size_t start = end;
+        end += BYTE_STORE_UNIT * byte_store_units(length);
+        fits = end <= store.size;
+        if (fits)
+            byte_store_write(&store, start / BYTE_STORE_UNIT, string, length);
+    }
+    if (fits)
+        result = PyLong_FromSize_t(end);
+    else
+        PyErr_SetString(PyExc_ValueError, "expected a store with room for these strings");
+done:
+    array_release(&memory);
+    strings_release(&strings);
     return result;
 }
 
@@ -475,17 +581,22 @@ static PyObject *tree_find(PyObject *module, PyObject *arguments)
 static PyMethodDef module_methods[] = {
     {"measure", measure, METH_VARARGS,
      "measure(records, offsets, entries, action_bytes)\n--\n\nCheck the records of a batch; return how many entries they add, "
-     "and how many segments at most."},
+     "and at most how many segments, bytes of cells and snapshots, and bytes of actions."},
     {"total", total, METH_VARARGS,
      "total(records, offsets, action_bytes, at_most)\n--\n\nReturn the training frames of a batch, how many explorations "
      "were lost after `at_most` training frames at most, how many stopped and at what the last one did, from 1, and the "
      "frames for revisions."},
     {"update", (PyCFunction)(void (*)(void))update, METH_VARARGS | METH_KEYWORDS,
      "update(*, columns, ...)\n--\n\nTake records into an archive's columns, which have room for what they can add; return "
-     "the numbers of entries, segments and living segments, the best entry, and the entries that were touched, those that "
+     "the numbers of entries, segments and living segments, the best entry, the bytes in use of both stores, and the "
+     "entries that were touched, those that "
      "were improved, and the locations that were reached, as arrays of 32 bits each, with repetitions."},
     {"fill_slots", fill_slots, METH_VARARGS,
-     "fill_slots(slots, digests)\n--\n\nPut the entries with these digests into the slots of a score index."},
+     "fill_slots(slots, digests, first)\n--\n\nPut the entries with these digests, from a first one on, into the slots of "
+     "a score index."},
+    {"digests", digests, METH_VARARGS, "digests(offsets, cells)\n--\n\nReturn the digests of cells, two words each."},
+    {"put", put, METH_VARARGS,
+     "put(data, used, offsets, strings)\n--\n\nWrite strings to the end of a store; return where that is now."},
     {"gather", gather, METH_VARARGS,
      "gather(data, handles)\n--\n\nReturn where each string behind a handle begins, as 64-bit numbers, and the strings."},
     {"tree_set", tree_set, METH_VARARGS,

@@ -1009,6 +1009,10 @@ static bool is_sound(const Planner *planner)
     }
     for (uint32_t row = 0; sound && row < planner->row_count; row++)
         sound = planner->rows[row].stretch >= 0 && (uint32_t)planner->rows[row].stretch < planner->stretch_count;
+    for (uint32_t at = 0; sound && at < planner->gain_count; at++)
+        sound = planner->gains[at] >= 0 && planner->gains[at] < KINDS;
+    for (uint32_t at = 0; sound && at < planner->kind_count; at++)
+        sound = planner->kinds[at].number >= 0 && planner->kinds[at].number < KINDS;
     for (uint32_t at = 0; sound && at < planner->grounded_count; at++)
         sound = planner->grounded[at][0] < 128;
     for (uint32_t at = 0; sound && at < planner->action_count; at++)
@@ -1020,15 +1024,15 @@ static bool is_sound(const Planner *planner)
 static PyObject *planner_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"cartridge", "actions", "no_op", "frame_skip", "repeat", "addresses", "grounded", "deficit",
-                            "rows", "gains", "stretches", NULL};
+                            "rows", "gains", "kinds", "stretches", NULL};
     CartridgeObject *cartridge;
-    Py_buffer actions, grounded, rows, gains, stretches;
+    Py_buffer actions, grounded, rows, gains, kinds, stretches;
     unsigned int no_op, frame_skip;
     unsigned long long repeat;
     int level, room, x, y, deficit;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$O!y*IIK(iiii)y*iy*y*y*", names, cartridge_type, &cartridge,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$O!y*IIK(iiii)y*iy*y*y*y*", names, cartridge_type, &cartridge,
                                      &actions, &no_op, &frame_skip, &repeat, &level, &room, &x, &y, &grounded, &deficit,
-                                     &rows, &gains, &stretches))
+                                     &rows, &gains, &kinds, &stretches))
         return NULL;
     PlannerObject *self = (PlannerObject *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -1037,6 +1041,7 @@ static PyObject *planner_new(PyTypeObject *type, PyObject *arguments, PyObject *
     Planner *planner = &self->planner;
     insert_cartridge(&planner->machine, cartridge);
     reset_machine(&planner->machine, cartridge);
+    planner->first_score = planner->machine.state.score;
     planner->game = cartridge->game;
     planner->frame_skip = frame_skip;
     planner->no_op = no_op;
@@ -1054,9 +1059,12 @@ static PyObject *planner_new(PyTypeObject *type, PyObject *arguments, PyObject *
     planner->row_count = (uint32_t)((size_t)rows.len / sizeof *planner->rows);
     planner->gains = copy_buffer(&gains);
     planner->gain_count = (uint32_t)((size_t)gains.len / sizeof *planner->gains);
+    planner->kinds = copy_buffer(&kinds);
+    planner->kind_count = (uint32_t)((size_t)kinds.len / sizeof *planner->kinds);
     planner->stretches = copy_buffer(&stretches);
     planner->stretch_count = (uint32_t)((size_t)stretches.len / sizeof *planner->stretches);
-    if (planner->grounded == NULL || planner->rows == NULL || planner->gains == NULL || planner->stretches == NULL) {
+    if (planner->grounded == NULL || planner->rows == NULL || planner->gains == NULL || planner->kinds == NULL ||
+        planner->stretches == NULL) {
         Py_CLEAR(self);
         PyErr_NoMemory();
     } else if (frame_skip < 1 || frame_skip > 65535 || !is_sound(planner)) {
@@ -1071,18 +1079,30 @@ done:
     PyBuffer_Release(&grounded);
     PyBuffer_Release(&rows);
     PyBuffer_Release(&gains);
+    PyBuffer_Release(&kinds);
     PyBuffer_Release(&stretches);
     return (PyObject *)self;
 }
 
+/* A tracker as Python has it, for PyArg_ParseTuple. */
+typedef struct {
+    Tracker tracker;
+    double score;
+    const char *won;
+    Py_ssize_t kinds;
+} TrackerTuple;
+
 /* Read a state and where in the reference it is; return false and an error where they are none. */
-static bool read_situation(Planner *planner, const Py_buffer *snapshot, Tracker tracker)
+static bool read_situation(Planner *planner, const Py_buffer *snapshot, TrackerTuple *tuple)
 {
-    if (tracker.row < 0 || (uint32_t)tracker.row >= planner->row_count || tracker.stall < 0 || tracker.stall > PATIENCE ||
+    const Tracker tracker = tuple->tracker;
+    if (tuple->kinds != KINDS || !(fabs(tuple->score) <= INT32_MAX) || tracker.row < 0 || (uint32_t)tracker.row >= planner->row_count || tracker.stall < 0 || tracker.stall > PATIENCE ||
         !restore_state(&planner->machine, snapshot->buf, (size_t)snapshot->len)) {
         PyErr_SetString(PyExc_ValueError, "expected a state of this engine, and a row of the reference");
         return false;
     }
+    tuple->tracker.score = (int32_t)tuple->score;
+    memcpy(tuple->tracker.won, tuple->won, KINDS);
     return true;
 }
 
@@ -1122,11 +1142,12 @@ static PyObject *planner_judge(PlannerObject *self, PyObject *arguments)
     Planner *planner = &self->planner;
     Py_buffer snapshot, streams;
     unsigned int last, horizon;
-    Tracker tracker;
+    TrackerTuple tracker;
     int ceiling;
     PyObject *tuples, *list = NULL;
-    if (!PyArg_ParseTuple(arguments, "y*I(iii)O!y*Ii", &snapshot, &last, &tracker.row, &tracker.stall, &tracker.base, &PyTuple_Type, &tuples,
-                          &streams, &horizon, &ceiling))
+    if (!PyArg_ParseTuple(arguments, "y*I(iidy#)O!y*Ii", &snapshot, &last, &tracker.tracker.row, &tracker.tracker.stall,
+                          &tracker.score, &tracker.won, &tracker.kinds, &PyTuple_Type, &tuples, &streams, &horizon,
+                          &ceiling))
         return NULL;
     const Py_ssize_t count = PyTuple_GET_SIZE(tuples);
     const size_t draws = (size_t)streams.len / sizeof(uint64_t);
@@ -1140,7 +1161,7 @@ static PyObject *planner_judge(PlannerObject *self, PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "expected one of this game's actions as the last one");
         goto done;
     }
-    if (!read_situation(planner, &snapshot, tracker))
+    if (!read_situation(planner, &snapshot, &tracker))
         goto done;
     for (Py_ssize_t at = 0; at < count; at++)
         if (!read_plan(planner, PyTuple_GET_ITEM(tuples, at), &plans[at]))
@@ -1150,7 +1171,7 @@ static PyObject *planner_judge(PlannerObject *self, PyObject *arguments)
     const State from = planner->machine.state;
     for (Py_ssize_t at = 0; at < count; at++)
         for (size_t draw = 0; draw < draws; draw++)
-            try_plan(planner, &from, last, tracker, &plans[at], ((const uint64_t *)streams.buf)[draw], horizon, ceiling,
+            try_plan(planner, &from, last, tracker.tracker, &plans[at], ((const uint64_t *)streams.buf)[draw], horizon, ceiling,
                      &judgements[at]);
     Py_END_ALLOW_THREADS
     list = list_judgements(judgements, count);
@@ -1166,15 +1187,16 @@ done:
 static PyObject *planner_follow(PlannerObject *self, PyObject *arguments)
 {
     Py_buffer snapshot;
-    Tracker tracker;
-    if (!PyArg_ParseTuple(arguments, "y*(iii)", &snapshot, &tracker.row, &tracker.stall, &tracker.base))
+    TrackerTuple tracker;
+    if (!PyArg_ParseTuple(arguments, "y*(iidy#)", &snapshot, &tracker.tracker.row, &tracker.tracker.stall, &tracker.score,
+                          &tracker.won, &tracker.kinds))
         return NULL;
-    const bool read = read_situation(&self->planner, &snapshot, tracker);
+    const bool read = read_situation(&self->planner, &snapshot, &tracker);
     PyBuffer_Release(&snapshot);
     if (!read)
         return NULL;
-    tracker = follow(&self->planner, &self->planner.machine.state, tracker);
-    return Py_BuildValue("iii", tracker.row, tracker.stall, tracker.base);
+    const Tracker now = follow(&self->planner, &self->planner.machine.state, tracker.tracker);
+    return Py_BuildValue("iiiy#", now.row, now.stall, now.score, (const char *)now.won, (Py_ssize_t)KINDS);
 }
 
 static PyObject *planner_played(PlannerObject *self, void *closure)

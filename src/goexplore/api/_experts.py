@@ -59,7 +59,7 @@ def play_expert(
         config: How it plans.
         engine: The emulator of an Atari game.
         workers: Processes that play. The episodes do not depend on their number.
-        deficit: Points by which a game may be behind a demonstration and still count as being where that is.
+        deficit: Points by which a gain may be smaller than the demonstration's and still count as the same.
         problem: Has to be given for files of a problem from an import path.
         progress: Called with the number of each episode and the episode.
 

@@ -43,6 +43,7 @@ def explore(
     reporter: Reporter[Progress] | None = None,
     start_method: StartMethod | None = None,
     timeout_seconds: float = 300.0,
+    memory_limit: int | str | None = None,
 ) -> Run:
     """Explore a problem until a limit or an interrupt, and return the run (Phase 1, paper section 2.1).
 
@@ -80,6 +81,8 @@ def explore(
         reporter: Shows progress; without it, only warnings are logged.
         start_method: How worker processes are started; None means fork on Linux, else spawn.
         timeout_seconds: How long one exploration in a worker process may take before the worker is replaced.
+        memory_limit: Resident memory of all processes on this machine, in bytes or such as "2G". When it
+            nears, a part of the archive moves to a file in `run_dir`. It changes nothing but the speed.
 
     A new problem is tested before anything is written: see `goexplore.check_env`.
 
@@ -124,5 +127,6 @@ def explore(
         checkpoint_minutes=checkpoint_minutes,
         start_method=start_method,
         timeout_seconds=timeout_seconds,
+        memory_limit=memory_limit,
     )
     return read_run(path, problem, interrupted=outcome.interrupted, temporary=temporary)

@@ -210,7 +210,7 @@ def evaluate(
 
     Args:
         source: A training's run directory, a policy's file or a sample's name; a demonstration, which is
-        played open loop; or "random:TARGET" for random play.
+            played open loop; or "random:TARGET" for random play.
         config: What is played: repetitions, sticky actions, where episodes end.
         temperature: Of a policy: logits are divided by this. Below 1, likely actions get likelier.
         engine: The emulator of an Atari game.

@@ -7,6 +7,7 @@ happened: it is neither explored from nor counted, and can become a demonstratio
 
 from goexplore.archive._archive import VALUES, Archive, Chosen
 from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
+from goexplore.archive._memory_limit import MemoryLimit, parse_size, size_text
 from goexplore.archive._packed import RECORD_VERSION, PackedResults, pack_results, unpack_result
 from goexplore.archive._query import select
 from goexplore.archive._recell import recell
@@ -61,6 +62,7 @@ __all__ = [
     "Claim",
     "Entry",
     "ExplorationResult",
+    "MemoryLimit",
     "PackedResults",
     "Replay",
     "ScoreIndex",
@@ -72,11 +74,13 @@ __all__ = [
     "event_tag",
     "pack_actions",
     "pack_results",
+    "parse_size",
     "plan_replays",
     "read_archive",
     "read_frames",
     "recell",
     "select",
+    "size_text",
     "unpack_actions",
     "unpack_result",
     "write_archive",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Literal, overload
+from mmap import mmap
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.archive._byte_store import ByteStore
+from goexplore.archive._byte_store import ByteStore, space_for
 from goexplore.archive._entries import AddStatus, Candidate, Entry, ExplorationResult
+from goexplore.archive._memory_limit import MemoryLimit
 from goexplore.archive._native_update import native_update
 from goexplore.archive._packed import PackedResults
 from goexplore.archive._score_index import END, UNKNOWN, ScoreIndex, ScoreLength, event_tag
@@ -84,12 +86,15 @@ class Archive:
     from there either, and it counts neither as a cell nor for `best`.
     """
 
-    def __init__(self, *, reset_seen: bool = False, action_bytes: int = 1) -> None:
+    def __init__(
+        self, *, reset_seen: bool = False, action_bytes: int = 1, memory_limit: MemoryLimit | None = None
+    ) -> None:
         """`reset_seen`: whether an improved cell's count of visits starts again too.
 
         The paper keeps it (section 2.1.5), its follow-up resets it. `action_bytes` is the size of one stored
-        action.
+        action. `memory_limit` changes nothing but where byte strings are.
         """
+        self.memory_limit = memory_limit
         self.score_index = ScoreIndex()
         self.segments = SegmentTree(action_bytes=action_bytes)
         self.locations: set[Location] = set()
@@ -198,15 +203,33 @@ class Archive:
         """Whether the best entry is a result: see `best`."""
         return self.is_result(self.best)
 
-    def gather(self, name: Literal["cell", "snapshot"]) -> tuple[NDArray[np.int64], bytes]:
-        """Return cells or snapshots of all entries, one after the other, and where each begins and ends."""
-        return self._bytes.gather(np.frombuffer(self._columns[name], np.int32))
+    def gather(
+        self, name: Literal["cell", "snapshot"], entries: slice = slice(None)
+    ) -> tuple[NDArray[np.int64], bytes]:
+        """Return cells or snapshots of entries, one after the other, and where each begins and ends."""
+        return self._bytes.gather(np.frombuffer(self._columns[name], np.int32)[entries])
+
+    def relieve(self, *, while_read: bool = False) -> None:
+        """Let byte strings leave the memory if its limit is near; see `MemoryLimit`."""
+        if self.memory_limit is not None:
+            self.memory_limit.relieve((self._bytes, self.segments.strings), while_read=while_read)
+
+    def require_memory(self) -> None:
+        """Let byte strings leave the memory if its limit is near; raise an error if that is not enough."""
+        if self.memory_limit is not None:
+            self.relieve()
+            self.memory_limit.require(len(self))
+
+    @property
+    def spilled(self) -> int:
+        """Bytes of cells, snapshots and actions on the disk instead of in memory."""
+        return self._bytes.spilled + self.segments.strings.spilled
 
     def chosen(self, numbers: Iterable[int]) -> Chosen:
         """Return some entries, of which one may come more than once."""
         return Chosen(self, numbers)
 
-    def memory(self) -> tuple[array[int], array[int], bytearray]:
+    def memory(self) -> tuple[array[int], array[int], bytearray | mmap]:
         """Return the handles of cells and of snapshots, and the strings behind them, for readers in C.
 
         Not to be changed.
@@ -243,6 +266,7 @@ class Archive:
             updated = native_update(self, batch.numbers, results, game_frame=game_frame)
             if updated is not None:
                 return updated
+        self._reserve(results)
         column = self._columns
         update = Update(added=range(len(self), len(self)))
         for start in batch:
@@ -274,6 +298,16 @@ class Archive:
         """Let go of all segments, for an archive that takes this one's place."""
         for segment in self._columns["segment"]:
             self.segments.release(segment)
+
+    def _reserve(self, results: Iterable[ExplorationResult]) -> None:
+        """Make sure of room for all that results can add: where the disk has none, nothing has changed."""
+        strings = actions = 0
+        for found in results:
+            for each in found.candidates:
+                strings += space_for(len(each.cell)) + space_for(len(each.snapshot))
+            actions += space_for(len(found.actions))
+        self._bytes.reserve(strings)
+        self.segments.strings.reserve(actions)
 
     def _take_in(self, start: Entry, found: ExplorationResult, update: Update, game_frame: int) -> None:
         taken = []
@@ -313,6 +347,36 @@ class Archive:
             return AddStatus.NEW
         better = candidate.beats(self.score_index.score_length(number))
         return AddStatus.IMPROVED if better else AddStatus.REJECTED
+
+    def extend(
+        self,
+        digests: NDArray[np.uint64],
+        columns: Mapping[str, NDArray[Any]],
+        strings: Mapping[str, tuple[NDArray[np.int64], bytes | memoryview]],
+        events: Sequence[str] | None = None,
+        objectives: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Add many entries at once, for cells that have none yet; `best` is found by `find_best` at the end.
+
+        `strings` are cells and snapshots as `gather` returns them, `columns` all other columns but those of
+        events. Segments are held.
+        """
+        first = len(self)
+        self.score_index.extend(digests.tobytes(), columns["score"], columns["length"], objectives)
+        for name, column in self._columns.items():
+            if name in strings:
+                column.frombytes(self._bytes.put_all(*strings[name]).tobytes())
+            elif name != "event":
+                column.frombytes(columns[name].tobytes())
+        numbers = [0] * (len(self) - first) if events is None else list(map(self._event_number, events))
+        self._columns["event"].extend(numbers)
+        for number, event in enumerate(events or (), first):
+            if event:
+                self.events.setdefault(event, []).append(number)
+        self.segments.hold_all(columns["segment"])
+        levels, rooms = columns["level"], columns["room"]
+        here = np.unique(np.stack((levels, rooms), 1)[np.array(numbers) == 0], axis=0)
+        self.locations.update({Location(*each) for each in here.tolist()} - {NOWHERE})
 
     def insert(
         self,
@@ -372,7 +436,7 @@ class Archive:
         if self.reset_seen:
             column["times_seen"][number] = 0
         if rank is not None and self._result_rank(number) < rank:
-            self._find_best()
+            self.find_best()
         self._record(number, candidate.location)
 
     def _record(self, number: int, location: Location) -> None:
@@ -384,7 +448,7 @@ class Archive:
         if number != self.best and self._result_rank(number) > self._result_rank(self.best):
             self.best = number
 
-    def _find_best(self) -> None:
+    def find_best(self) -> None:
         """Find the best entry anew: with an objective, the best score can be given up for something else."""
         score = np.frombuffer(self.score_index.column("score"), np.float64)
         length = np.frombuffer(self.score_index.column("length"), np.int32)

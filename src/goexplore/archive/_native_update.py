@@ -28,9 +28,12 @@ def native_update(
     index, tree, entries = archive.score_index, archive.segments, len(archive)
     if native.archive is None or index.column("objective"):
         return None
-    more_entries, most_segments = native.archive.measure(
+    more_entries, most_segments, string_bytes, action_bytes = native.archive.measure(
         results.records, results.offsets, entries, tree.action_bytes
     )
+    strings, actions = archive._bytes, tree._actions
+    strings.reserve(string_bytes)
+    actions.reserve(action_bytes)
     index.reserve(entries + more_entries)
     slots, digests, scores, lengths = index.memory()
     per_entry: tuple[array[Any], ...] = (scores, lengths, *archive._columns.values())
@@ -47,12 +50,14 @@ def native_update(
     size, segment_count = entries, segments
     try:
         resize(entries + more_entries, segments + most_segments)
-        size, segment_count, living, best, touched, improved, reached = native.archive.update(
+        updated = native.archive.update(
             columns=(slots, digests, *per_entry, *per_segment),
-            strings=archive._bytes._data,
-            free_strings=archive._bytes._free,
-            actions=tree._actions._data,
-            free_actions=tree._actions._free,
+            strings=strings._data,
+            used_strings=strings._used,
+            free_strings=strings._free,
+            actions=actions._data,
+            used_actions=actions._used,
+            free_actions=actions._free,
             chosen=chosen,
             records=results.records,
             offsets=results.offsets,
@@ -64,9 +69,10 @@ def native_update(
             game_frame=game_frame,
             action_bytes=tree.action_bytes,
         )
+        size, segment_count, tree._living, archive.best, strings._used, actions._used = updated[:6]
     finally:
         resize(size, segment_count)
-    tree._living, archive.best = living, best
+    touched, improved, reached = updated[6:]
     if reached:
         locations = np.frombuffer(reached, np.int32)
         for number in set(locations.tolist()):

@@ -11,6 +11,8 @@ from goexplore.archive._entries import Entry
 from goexplore.cells import CellKey, End
 from goexplore.envs import Location
 
+_OFTEN = 1000
+"""Entries after which the memory is looked at."""
 _COUNTERS = ("times_seen", "times_chosen", "times_chosen_since_new")
 
 
@@ -25,14 +27,19 @@ def recell(archive: Archive, cell_of: Callable[[Entry], CellKey]) -> Archive:
     """
     groups: dict[tuple[CellKey, bool, str], list[int]] = {}
     for entry in archive:
+        if entry.number % _OFTEN == 0:
+            archive.relieve()
         is_end = entry.end != End.NONE and not entry.event
         groups.setdefault((cell_of(entry), is_end, entry.event), []).append(entry.number)
     found = archive.values("found_at_game_frame")
     levels, rooms = archive.values("level"), archive.values("room")
-    new = Archive(reset_seen=archive.reset_seen)
+    new = Archive(reset_seen=archive.reset_seen, memory_limit=archive.memory_limit)
     new.segments = archive.segments
     for (cell, _, event), numbers in groups.items():
         winner = archive[_best(archive, numbers, event)]
+        if len(new) % _OFTEN == 0:
+            new.relieve()
+            archive.relieve()
         new.insert(
             cell,
             winner.snapshot,

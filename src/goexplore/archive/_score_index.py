@@ -7,10 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import repeat
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from goexplore import _native as native
 from goexplore.cells import CellKey
+
+Floats: TypeAlias = "NDArray[np.float64]"
 
 UNKNOWN = -1
 
@@ -154,6 +159,26 @@ class ScoreIndex:
         }
         return columns[name]
 
+    def extend(
+        self, digests: bytes, scores: Floats, lengths: NDArray[np.int32], objectives: Floats | None
+    ) -> None:
+        """Add many entries at once, for cells and tags that are not there yet and differ."""
+        first = len(self)
+        self.reserve(first + len(scores))
+        self._digests.frombytes(digests)
+        self._scores.frombytes(scores.tobytes())
+        self._lengths.frombytes(lengths.tobytes())
+        if objectives is not None:
+            self._objectives.frombytes(objectives.tobytes())
+        if native.archive is not None:
+            native.archive.fill_slots(self._slots, self._digests, first)
+            return
+        for entry in range(first, len(self)):
+            slot = self._slot(*self._digests[2 * entry : 2 * entry + 2])
+            if self._slots[slot] != UNKNOWN:
+                raise ValueError("expected cells that differ")
+            self._slots[slot] = entry
+
     def _append(self, low: int, high: int, score_length: ScoreLength) -> int:
         self.reserve(len(self) + 1)
         entry = len(self)
@@ -185,14 +210,21 @@ class ScoreIndex:
     def _grow(self) -> None:
         self._slots = array("i", [UNKNOWN]) * (2 * len(self._slots))
         if native.archive is not None:
-            native.archive.fill_slots(self._slots, self._digests)
+            native.archive.fill_slots(self._slots, self._digests, 0)
             return
-        slots, mask = self._slots, len(self._slots) - 1
-        for entry, low in enumerate(self._digests[::2]):
-            slot = low & mask
-            while slots[slot] != UNKNOWN:
-                slot = slot + 1 & mask
-            slots[slot] = entry
+        for entry in range(len(self)):
+            self._slots[self._slot(*self._digests[2 * entry : 2 * entry + 2])] = entry
+
+
+def cell_digests(offsets: NDArray[np.int64], cells: bytes | memoryview) -> NDArray[np.uint64]:
+    """Return the digests of cells that stand one after the other: a row of two words for each."""
+    if native.archive is not None:
+        return np.frombuffer(native.archive.digests(np.ascontiguousarray(offsets), cells), np.uint64).reshape(
+            -1, 2
+        )
+    pairs = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    words = [cell_digest(bytes(cells[begin:end])) for begin, end in pairs]
+    return np.array(words, np.uint64).reshape(-1, 2)
 
 
 def cell_digest(cell: CellKey, tag: str = "") -> tuple[int, int]:

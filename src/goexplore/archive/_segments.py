@@ -81,6 +81,28 @@ class SegmentTree:
         self._living += 1
         return len(self._parents) - 1
 
+    def extend(
+        self,
+        parents: NDArray[np.int32],
+        offsets: NDArray[np.uint16],
+        begins: NDArray[np.int64],
+        actions: bytes | memoryview,
+    ) -> None:
+        """Grow many segments at once, whose packed actions stand one after the other and begin there.
+
+        Each may grow from one of those before it.
+        """
+        self._parents.frombytes(parents.tobytes())
+        self._offsets.frombytes(offsets.tobytes())
+        self._holds.frombytes(bytes(self._holds.itemsize * len(parents)))
+        np.add.at(np.frombuffer(self._holds, np.int32), parents, 1)
+        self._handles.frombytes(self._actions.put_all(begins, actions).tobytes())
+        self._living += len(parents)
+
+    def hold_all(self, segments: NDArray[np.int32]) -> None:
+        """Keep segments alive; one may come more than once."""
+        np.add.at(np.frombuffer(self._holds, np.int32), segments, 1)
+
     def hold(self, segment: int) -> None:
         """Keep a segment alive."""
         self._holds[segment] += 1
@@ -112,9 +134,19 @@ class SegmentTree:
         """Return the branch that a segment grew from."""
         return Branch(self._parents[segment], self._offsets[segment])
 
-    def living(self) -> NDArray[np.int64]:
-        """Return the numbers of all living segments, oldest first."""
-        return np.flatnonzero(np.frombuffer(self._handles, np.int32) >= 0)
+    @property
+    def strings(self) -> ByteStore:
+        """What has the actions."""
+        return self._actions
+
+    def living(self, numbers: slice = slice(None)) -> NDArray[np.int64]:
+        """Return the numbers of all living segments, oldest first, or of those among some numbers."""
+        alive = np.flatnonzero(np.frombuffer(self._handles, np.int32)[numbers] >= 0)
+        return alive + (numbers.start or 0)
+
+    def order(self) -> NDArray[np.int32]:
+        """Return the place of each living segment among them, for every number up to the highest."""
+        return np.cumsum(np.frombuffer(self._handles, np.int32) >= 0, dtype=np.int32) - np.int32(1)
 
     def parents(self, segments: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """Return the branches that segments grew from: segments and offsets."""

@@ -2,76 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive._archive import Archive
-from goexplore.archive._score_index import ScoreLength
-from goexplore.archive._segments import ROOT, Branch
+from goexplore.archive._loading import SegmentReader, read_entries
+from goexplore.archive._memory_limit import MemoryLimit
 from goexplore.cells import CellKey, End
 from goexplore.envs import Location
 from goexplore.errors import CheckpointError
-from goexplore.files import read_table, write_table
+from goexplore.files import DifferentTablesError, read_batches, read_table, write_table, write_tables
 
 ARCHIVE_FILE = "archive.parquet"
 SEGMENTS_FILE = "segments.parquet"
 FRAMES_FILE = "frames.parquet"
 
-CellColumns = Callable[[Sequence[CellKey]], Mapping[str, NDArray[np.generic]]]
+ROWS_OF_A_GROUP = 2**15
+"""Rows that are made ready for a file at once: with 600 bytes each, they take 20 MB."""
+
+Columns: TypeAlias = Mapping[str, NDArray[np.generic]]
+CellColumns: TypeAlias = Callable[[Sequence[CellKey]], Columns]
 
 _END_TEXTS = {end: "" if end is End.NONE else end.name.lower() for end in End}
 _ENDS = {text: end for end, text in _END_TEXTS.items()}
 _OPTIONAL = ("event", "objective")
 """Columns that are there only where there is something to say; cells have none of these names."""
+_FEW_VALUES = ["score", "level", "room", "end", "event"]
+"""Columns in which values repeat: of these, each value is written once."""
 _COUNTERS = ("times_seen", "times_chosen", "times_chosen_since_new")
 
 
 def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> list[Path]:
-    """Write an archive into a folder; equal archives give equal bytes. Return the files."""
+    """Write an archive into a folder; equal archives give equal bytes. Return the files.
+
+    Rows are written in groups, so that what is made ready for the file never takes much memory.
+    """
+    order = archive.segments.order()
+
+    def entries(whole: Columns | None = None) -> Iterator[Any]:
+        for rows in _groups(archive, len(archive)):
+            if whole is None:
+                of_cells = cell_columns(_cells(archive, rows))
+            else:
+                of_cells = {name: values[rows] for name, values in whole.items()}
+            yield _entries_table(archive, rows, order, of_cells)
+
+    def segments() -> Iterator[Any]:
+        return (_segments_table(archive, rows, order) for rows in _groups(archive, len(archive.segments)))
+
+    files = [folder / ARCHIVE_FILE, folder / SEGMENTS_FILE]
+    try:
+        write_tables(entries, files[0], use_dictionary=_FEW_VALUES)
+    except DifferentTablesError:  # values of cells whose type, or even number, is a matter of all of them
+        whole = cell_columns(_cells(archive, slice(None)))
+        write_tables(lambda: entries(whole), files[0], use_dictionary=_FEW_VALUES)
+    write_tables(segments, files[1], use_dictionary=["parent_offset"])
+    return files
+
+
+def _groups(archive: Archive, count: int) -> Iterator[slice]:
+    """Yield the rows of each group; before each, the archive keeps below its memory limit."""
+    for start in range(0, max(count, 1), ROWS_OF_A_GROUP):
+        archive.relieve()
+        yield slice(start, min(start + ROWS_OF_A_GROUP, count))
+
+
+def _cells(archive: Archive, rows: slice) -> list[CellKey]:
+    begins, joined = archive.gather("cell", rows)
+    return [joined[begin:end] for begin, end in pairwise(begins.tolist())]
+
+
+def _entries_table(archive: Archive, rows: slice, order: NDArray[np.int32], of_cells: Columns) -> Any:
     import pyarrow as pa
 
-    living = archive.segments.living()
-    number = np.zeros(int(living[-1]) + 1, np.int32)
-    number[living] = np.arange(len(living), dtype=np.int32)
-    begins, joined = archive.gather("cell")
-    cells = [joined[begin:end] for begin, end in pairwise(begins.tolist())]
-    ends = np.array([_END_TEXTS[end] for end in End])
+    ends = pa.array([_END_TEXTS[end] for end in End], pa.string())
     columns: dict[str, Any] = {
-        "cell": _binary(begins, joined),
-        "score": archive.values("score"),
-        "length": archive.values("length"),
-        "segment": number[archive.values("segment")],
-        "offset": archive.values("offset"),
-        "level": archive.values("level"),
-        "room": archive.values("room"),
-        **{name: archive.values(name) for name in _COUNTERS},
-        "found_at_game_frame": archive.values("found_at_game_frame"),
-        "end": pa.array(ends[archive.values("end")], pa.string()),
+        "cell": _binary(*archive.gather("cell", rows)),
+        "score": archive.values("score", rows),
+        "length": archive.values("length", rows),
+        "segment": order[archive.values("segment", rows)],
+        "offset": archive.values("offset", rows),
+        "level": archive.values("level", rows),
+        "room": archive.values("room", rows),
+        **{name: archive.values(name, rows) for name in _COUNTERS},
+        "found_at_game_frame": archive.values("found_at_game_frame", rows),
+        "end": ends.take(pa.array(archive.values("end", rows))),
     }
     if archive.events:
-        columns["event"] = pa.array(archive.values("event").tolist(), pa.string())
-    objectives = archive.values("objective")
+        columns["event"] = pa.array(archive.values("event", rows).tolist(), pa.string())
+    objectives = archive.values("objective", rows)
     if len(objectives):
         columns["objective"] = objectives
-    for name, values in cell_columns(cells).items():
+    for name, values in of_cells.items():
         if name not in _OPTIONAL:
             columns.setdefault(name, values)
-    columns["snapshot"] = _binary(*archive.gather("snapshot"))
+    columns["snapshot"] = _binary(*archive.gather("snapshot", rows))
+    return pa.table(columns)
+
+
+def _segments_table(archive: Archive, rows: slice, order: NDArray[np.int32]) -> Any:
+    import pyarrow as pa
+
+    first, last = np.searchsorted(order, (rows.start, rows.stop - 1)).tolist()
+    living = archive.segments.living(slice(first, last + 1))
     parents, offsets = archive.segments.parents(living)
-    segments = {
-        "parent": number[parents],
-        "parent_offset": offsets,
-        "actions": _binary(*archive.segments.gather(living)),
-    }
-    files = [folder / ARCHIVE_FILE, folder / SEGMENTS_FILE]
-    for file, table in zip(files, (columns, segments), strict=True):
-        write_table(pa.table(table), file)
-    return files
+    return pa.table(
+        {
+            "parent": order[parents],
+            "parent_offset": offsets,
+            "actions": _binary(*archive.segments.gather(living)),
+        }
+    )
 
 
 def _binary(offsets: NDArray[np.int64], data: bytes) -> Any:
@@ -83,7 +129,12 @@ def _binary(offsets: NDArray[np.int64], data: bytes) -> Any:
 
 
 def read_archive(
-    folder: Path, *, reset_seen: bool, action_bytes: int, locations: Sequence[Location]
+    folder: Path,
+    *,
+    reset_seen: bool,
+    action_bytes: int,
+    locations: Sequence[Location],
+    memory_limit: MemoryLimit | None = None,
 ) -> Archive:
     """Read an archive that `write_archive` wrote."""
     import pyarrow as pa
@@ -91,10 +142,10 @@ def read_archive(
     try:
         if type(action_bytes) is not int or action_bytes not in (1, 2):
             raise ValueError(f"{action_bytes} bytes for each action")
-        entries, segments = read_table(folder / ARCHIVE_FILE), read_table(folder / SEGMENTS_FILE)
-        archive = Archive(reset_seen=reset_seen, action_bytes=action_bytes)
-        begins = _read_segments(archive, segments)
-        _read_entries(archive, entries, begins)
+        archive = Archive(reset_seen=reset_seen, action_bytes=action_bytes, memory_limit=memory_limit)
+        segments = SegmentReader(archive)
+        segments.read(read_batches(folder / SEGMENTS_FILE))
+        read_entries(archive, read_batches(folder / ARCHIVE_FILE), segments, _ENDS)
     except (pa.ArrowException, OSError, LookupError, ValueError, TypeError, OverflowError) as error:
         raise CheckpointError(
             f"expected an archive in {folder}, got files that cannot be read ({error}): "
@@ -124,52 +175,3 @@ def read_frames(folder: Path) -> tuple[bytes, ...]:
             f"expected frames in {folder}, got a file that cannot be read ({error}): use an earlier "
             "checkpoint"
         ) from error
-
-
-def _read_segments(archive: Archive, table: Any) -> list[int]:
-    """Return after how many actions from the initial state each segment begins."""
-    size = archive.segments.action_bytes
-    rows = zip(
-        table["parent"].to_pylist(),
-        table["parent_offset"].to_pylist(),
-        table["actions"].to_pylist(),
-        strict=True,
-    )
-    begins, lengths = [0], [0]
-    for number, (parent, offset, actions) in enumerate(rows):
-        if number == ROOT:
-            continue
-        if not 0 <= parent < number or not 0 <= offset <= lengths[parent] or len(actions) % size:
-            raise ValueError(f"segment {number} begins at action {offset} of segment {parent}")
-        archive.segments.add(Branch(parent, offset), actions)
-        begins.append(begins[parent] + offset)
-        lengths.append(len(actions) // size)
-    return begins
-
-
-def _read_entries(archive: Archive, table: Any, begins: Sequence[int]) -> None:
-    names = ("cell", "snapshot", "score", "length", "segment", "offset", "level", "room", "end")
-    found_at = table["found_at_game_frame"].to_pylist()
-    there = table.column_names
-    events = table["event"].to_pylist() if "event" in there else [""] * len(found_at)
-    objectives = table["objective"].to_pylist() if "objective" in there else [None] * len(found_at)
-    rows = zip(*(table[name].to_pylist() for name in names), strict=True)
-    for row, objective, found, event in zip(rows, objectives, found_at, events, strict=True):
-        cell, snapshot, score, length, segment, offset, level, room, end = row
-        actions = len(archive.segments.packed_actions(segment)) // archive.segments.action_bytes
-        if segment < 0 or not 0 <= offset <= actions or begins[segment] + offset != length:
-            raise ValueError(f"a trajectory of {length} actions ends at action {offset} of segment {segment}")
-        archive.insert(
-            cell,
-            snapshot,
-            ScoreLength(score, length, objective),
-            Branch(segment, offset),
-            Location(level, room),
-            found_at=found,
-            end=_ENDS[end],
-            event=event,
-        )
-    for name in _COUNTERS:
-        if table[name].null_count:
-            raise ValueError(f"entries without {name}")
-        archive.set_counter(name, table[name].cast("int32").to_numpy())

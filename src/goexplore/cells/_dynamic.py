@@ -150,7 +150,7 @@ def objective(counts: Iterable[int], target: float) -> float:
     """Return how good parameters are that let so many sampled frames fall into each cell.
 
     It is H / L: the entropy of how frames fall into n cells, as a share of the highest possible (log n), over
-    the penalty sqrt(|n / target - 1| + 1) for more or fewer cells than `target`. A single cell is worth 0.
+    the penalty `sqrt(|n / target - 1| + 1)` for more or fewer cells than `target`. A single cell is worth 0.
     All operations are correctly rounded, so that all machines get the same number.
     """
     ordered = sorted(counts)

@@ -28,6 +28,7 @@ _VERBS = {
     "evaluate": "play the stochastic game with a policy and report its scores",
     "video": "render a trajectory, a demonstration or a policy at play",
     "report": "write one page about one or several runs",
+    "serve": "show runs in a browser, while they run or afterwards",
     "map": "draw the rooms and cells of a run",
     "certify": "compare the native engine with ale-py, frame by frame",
 }

@@ -68,6 +68,9 @@ class _Options:
     """Continue the run in --run-dir from its last checkpoint."""
     checkpoint_minutes: float = 5.0
     """Minutes between checkpoints: what a crash can cost at most."""
+    memory_limit: Annotated[str | None, tyro.conf.arg(metavar="BYTES[K|M|G]")] = None
+    """Resident memory of all processes, such as 2G (1G is 2^30 bytes). When it nears, a part of the archive
+    moves to a file in --run-dir. Changes nothing but speed."""
     on_milestone: Annotated[str | None, tyro.conf.arg(metavar="COMMAND")] = None
     """Shell command to run at a new level, a new best score, a failure and the end. It gets the environment
     variables GOEXPLORE_MILESTONE (what happened), GOEXPLORE_VALUE and GOEXPLORE_RUN."""
@@ -183,6 +186,7 @@ def run_explore(arguments: list[str]) -> int:
             reporter=reporter,
             start_method=chosen.start_method,
             timeout_seconds=chosen.timeout_seconds,
+            memory_limit=chosen.memory_limit,
         )
     status = run.status
     rooms = f", {status.rooms} rooms, level {status.level}" if status.rooms else ""

@@ -9,7 +9,7 @@ from typing import Any
 import tyro
 
 from goexplore.cli._arguments import parse
-from goexplore.cli._progress import duration, thousands
+from goexplore.cli._progress import duration, memory_text, thousands
 from goexplore.runs import Directory, SearchDirectory, TrainingMetrics, is_training
 
 
@@ -66,6 +66,8 @@ def run_info(arguments: list[str]) -> int:
             f"event        {event}: {thousands(len(entries))} {'way' if len(entries) == 1 else 'ways'}, the "
             f"shortest after {thousands(archive[shortest].length)} training frames, entry {shortest}"
         )
+    for line in directory.metrics()[-1:]:
+        print(f"memory       {memory_text(line.memory_bytes, line.spilled_bytes)}")
     if status.given_up:
         print(
             f"given up     {thousands(status.given_up)} explorations that crashed every worker that ran them"

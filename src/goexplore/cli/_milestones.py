@@ -80,14 +80,30 @@ class Milestones(Generic[Shown]):
             except OSError as error:
                 self.log(f"warning: the command for milestones could not be started: {error}")
 
-    def finish(self, name: str, value: str) -> None:
-        """Announce the end, and wait for what still runs."""
+    def announce(self, name: str, value: str) -> None:
+        """Run the command for something else that has happened, as soon as no other one runs."""
         self._waiting[name] = value
+        self._run_next()
+
+    def finish(self, name: str, value: str) -> None:
+        """Announce the end, and wait for what still runs, unless the user does not want to."""
+        try:
+            self._finish(name, value)
+        except KeyboardInterrupt:
+            self.log("interrupted: the command for milestones is left alone")
+
+    def _finish(self, name: str, value: str) -> None:
+        self.announce(name, value)
+        mentioned = False
         while self._waiting or self._running is not None:
             if self._running is not None:
                 try:
-                    self._running.wait(_SECONDS_TO_END)
+                    self._running.wait(_SECONDS_TO_END if mentioned else min(1.0, _SECONDS_TO_END))
                 except subprocess.TimeoutExpired:
+                    if not mentioned and _SECONDS_TO_END > 1.0:
+                        mentioned = True
+                        self.log(f"waiting for the command for milestones, at most {_SECONDS_TO_END:.0f} s")
+                        continue
                     self.log(f"warning: the command for milestones takes longer than {_SECONDS_TO_END:.0f} s")
                     self._left.append(self._running)  # it may go on by itself
                     self._running = None

@@ -35,7 +35,8 @@ class _Arguments:
     """How many to play."""
     config: Annotated[ExpertConfig, tyro.conf.arg(name="")] = field(default_factory=ExpertConfig)
     deficit: float = 0.0
-    """Points by which it may be behind a demonstration and still be where that is; 250 suit Pitfall."""
+    """Points by which a gain may be smaller than the demonstration's and still count as the same, for rewards
+    that shrink with time."""
     seed: int = 0
     """Seed of all draws."""
     workers: int = field(default_factory=usable_cores)

@@ -13,7 +13,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
+from goexplore.archive import size_text
 from goexplore.cli._arguments import with_flags
 from goexplore.exploration import few_for
 from goexplore.runs import Progress
@@ -59,6 +61,11 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def memory_text(resident: int, spilled: int) -> str:
+    """Return how much memory a search takes, and what a limit made it move to the disk."""
+    return f"{resident / 2**20:,.0f} MiB" + (f" and {size_text(spilled)} on the disk" if spilled else "")
+
+
 def event_lines(events: Mapping[str, int]) -> list[str]:
     """Return a line for each event that was found: in how many cells it happened."""
     return [
@@ -83,7 +90,7 @@ def show_search(progress: Progress) -> dict[str, str]:
         shown["events"] = ", ".join(f"{name} {thousands(ways)}" for name, ways in status.events.items())
     shown |= {
         "best score": thousands(status.best_score) if status.has_result else "none yet",
-        "memory": f"{progress.memory_bytes / 2**20:,.0f} MiB",
+        "memory": memory_text(progress.memory_bytes, progress.spilled_bytes),
         "time": duration(progress.session_seconds),
     }
     if few_for(progress.batch_size, progress.workers):
@@ -124,8 +131,8 @@ class LiveReporter(Generic[Shown]):
         """Draw the panel."""
         table = Table.grid(padding=(0, 2))
         for name, value in self._show(progress).items():
-            table.add_row(f"[dim]{name}[/dim]", f"[bold]{value}[/bold]")
-        panel = Panel(table, title=self._title, subtitle="Ctrl-C: save and stop", expand=False)
+            table.add_row(Text(name, style="dim"), Text(value, style="bold"))
+        panel = Panel(table, title=Text(self._title), subtitle="Ctrl-C: save and stop", expand=False)
         with going_on_in_silence(sys.stdout):
             self._live.update(panel, refresh=True)
 

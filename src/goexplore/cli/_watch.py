@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from goexplore.cli._arguments import parse
-from goexplore.cli._progress import duration, thousands
+from goexplore.cli._milestones import Milestones
+from goexplore.cli._progress import duration, log, memory_text, thousands
 from goexplore.cli._sources import require_runs
 from goexplore.errors import GoExploreError, require_positive
-from goexplore.runs import Directory, SearchMetrics, TrainingMetrics, is_training
-
-_SILENT = 60.0
-"""Seconds without a sign of life after which a run may be stalled: batches take less."""
+from goexplore.runs import (
+    Directory,
+    SearchMetrics,
+    TrainingMetrics,
+    condition_of,
+    is_training,
+    resume_command,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +42,9 @@ class _Arguments:
     """Seconds between two updates."""
     once: bool = False
     """Print one line for each run and exit."""
+    on_milestone: Annotated[str | None, tyro.conf.arg(metavar="COMMAND")] = None
+    """Shell command to run when a search has reached a new level or a new best score, and when a search or a
+    training has ended or failed. It gets the same environment variables as that of `goexplore explore`."""
 
 
 def run_watch(arguments: list[str]) -> int:
@@ -41,15 +52,80 @@ def run_watch(arguments: list[str]) -> int:
     chosen = parse(_Arguments, arguments, prog="goexplore watch")
     require_runs(chosen.runs)
     require_positive("seconds", chosen.seconds)
+    command = chosen.on_milestone
+    followers = [] if command is None else [Follower(command, run) for run in chosen.runs]
     console = Console()
-    if chosen.once or not console.is_terminal:
+    if chosen.once or not (console.is_terminal or followers):
         for run in chosen.runs:
-            print(f"{run}: {' | '.join(f'{name} {value}' for name, value in look(run).items())}")
+            print(_line(run))
         return 0
-    with Live(console=console, auto_refresh=False, screen=False) as live:
+    live = Live(console=console, auto_refresh=False, screen=False) if console.is_terminal else nullcontext()
+    with live as shown:
         while True:
-            live.update(_panel(chosen.runs), refresh=True)
+            for follower in followers:
+                follower.look()
+            if shown is not None:
+                shown.update(_shown(chosen.runs, console), refresh=True)
             time.sleep(chosen.seconds)
+
+
+def _line(run: Path) -> str:
+    return f"{run}: {' | '.join(f'{name} {value}' for name, value in look(run).items())}"
+
+
+class Follower:
+    """Runs a command at the milestones of a run on which another process works.
+
+    It tells of a process that was killed, too, which could not do that itself.
+    """
+
+    def __init__(self, command: str, run: Path) -> None:
+        self._directory = Directory(run)
+        self._milestones = Milestones(_Quiet(), command, run, dict)
+        self._worked_on = False
+
+    def look(self) -> None:
+        """See what has happened since the last time."""
+        worked_on = self._directory.is_worked_on()  # first, so that what it wrote last is seen
+        last = self._last_metrics()
+        self._milestones.progress(_heights(last))
+        if self._worked_on and not worked_on:
+            self._milestones.announce(*self._ending(last))
+        self._worked_on = worked_on
+
+    def _last_metrics(self) -> SearchMetrics | TrainingMetrics | None:
+        lines: Sequence[SearchMetrics | TrainingMetrics] = ()
+        with suppress(GoExploreError):
+            if is_training(self._directory.path):
+                lines = self._directory.read_metrics(TrainingMetrics)
+            else:
+                lines = self._directory.read_metrics(SearchMetrics)
+        return lines[-1] if lines else None
+
+    def _ending(self, last: SearchMetrics | TrainingMetrics | None) -> tuple[str, str]:
+        """Return whether a run has ended or failed: one that ends well saves its last progress."""
+        saved = self._directory.last_counts()
+        unit = "training_frames" if isinstance(last, TrainingMetrics) else "game_frames"
+        if last is not None and saved.get(unit) == getattr(last, unit):
+            return "end", ""
+        return "failure", "the process ended before it had saved its last progress: killed, or an error"
+
+
+class _Quiet:
+    """A reporter for what is shown elsewhere."""
+
+    def progress(self, progress: dict[str, float]) -> None:
+        """Say nothing."""
+
+    def log(self, line: str) -> None:
+        """Say what the user should know."""
+        log(line)
+
+
+def _heights(last: SearchMetrics | TrainingMetrics | None) -> dict[str, float]:
+    if not isinstance(last, SearchMetrics):
+        return {"level": 0.0}  # as every search begins
+    return {"level": float(last.level)} | ({"score": last.max_score} if last.has_result else {})
 
 
 def look(run: Path, now: float | None = None) -> dict[str, str]:
@@ -74,33 +150,12 @@ def _printable(text: str) -> str:
 
 
 def _state(directory: Directory, now: float) -> str:
-    seen = directory.last_sign_of_life()
-    ago = "" if seen is None else f", last sign of life {duration(max(0.0, now - seen))} ago"
-    if directory.is_worked_on():
-        stalled = seen is not None and now - seen > _SILENT
-        return f"stalled?{ago}" if stalled else f"going on{ago}"
-    return f"not running{ago}; to resume it: {shlex.join(_resuming(directory))}"
-
-
-def _resuming(directory: Directory) -> list[str]:
-    """Return the command that resumes a run: a search needs its settings once more, a training does not."""
-    there = ["--run-dir", str(directory.path), "--resume"]
-    if is_training(directory.path):
-        return ["goexplore", "robustify", *there]
-    command: list[str] = directory.info()["command"]
-    if "explore" not in command:  # it was begun from Python
-        settings = directory.info().get("search")
-        problem = settings.get("problem") if isinstance(settings, dict) else None
-        name = problem.get("name") if isinstance(problem, dict) else "TARGET"
-        return ["goexplore", "explore", str(name), *there]
-    words = iter(command[command.index("explore") :])
-    kept = []
-    for word in words:
-        if word in ("--run-dir", "--run_dir"):
-            next(words, None)
-        elif word != "--resume" and not word.startswith(("--run-dir=", "--run_dir=")):
-            kept.append(word)
-    return ["goexplore", *kept, *there]
+    condition = condition_of(directory, now)
+    silent = condition.silent_seconds
+    ago = "" if silent is None else f", last sign of life {duration(silent)} ago"
+    if condition.state == "stopped":
+        return f"not running{ago}; to resume it: {shlex.join(resume_command(directory))}"
+    return f"{'stalled?' if condition.state == 'stalled' else 'going on'}{ago}"
 
 
 def _search(metrics: list[SearchMetrics]) -> dict[str, str]:
@@ -122,7 +177,8 @@ def _search(metrics: list[SearchMetrics]) -> dict[str, str]:
         shown["since"] = f"{thousands(since.game_frames)} game frames"
     if last.given_up:
         shown["given up"] = thousands(last.given_up)
-    shown |= {"memory": f"{last.memory_bytes / 2**20:,.0f} MiB", "time": duration(last.wall_seconds)}
+    shown["memory"] = memory_text(last.memory_bytes, last.spilled_bytes)
+    shown["time"] = duration(last.wall_seconds)
     return shown
 
 
@@ -145,11 +201,14 @@ def _training(metrics: list[TrainingMetrics]) -> dict[str, str]:
     return shown | {"time": duration(last.wall_seconds)}
 
 
-def _panel(runs: tuple[Path, ...]) -> Table:
+def _shown(runs: tuple[Path, ...], console: Console) -> RenderableType:
+    """Return a panel for each run, or a line for each where the terminal is too small for that."""
     panels = Table.grid()
     for run in runs:
         table = Table.grid(padding=(0, 2))
         for name, value in look(run).items():
             table.add_row(Text(name, style="dim"), Text(value))
         panels.add_row(Panel(table, title=Text(str(run)), expand=False))
-    return panels
+    if len(console.render_lines(panels)) < console.height:
+        return panels
+    return Text("\n".join(map(_line, runs)))

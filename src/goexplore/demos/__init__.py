@@ -8,7 +8,7 @@ from goexplore.demos._demonstration import (
     write_demonstration,
 )
 from goexplore.demos._difference import keep_different
-from goexplore.demos._extract import Rules, Take, extract
+from goexplore.demos._extract import Rules, Take, extract, record_demonstration
 from goexplore.demos._samples import demonstration_files, find_demonstrations, sample_file, sample_names
 from goexplore.demos._truncation import Truncation
 from goexplore.demos._verification import read_demonstration, verify_demonstration
@@ -26,6 +26,7 @@ __all__ = [
     "keep_different",
     "parse_demonstration",
     "read_demonstration",
+    "record_demonstration",
     "sample_file",
     "sample_names",
     "verify_demonstration",

@@ -14,7 +14,8 @@ from goexplore.demos._demonstration import Demonstration, Provenance
 from goexplore.demos._difference import keep_different
 from goexplore.demos._truncation import Truncation
 from goexplore.errors import ConfigError, DemonstrationError, require_at_least, require_between
-from goexplore.replay import record, survey, total_score
+from goexplore.problems import Problem
+from goexplore.replay import Recording, record, survey, total_score
 from goexplore.runs import SavedRun
 
 Take: TypeAlias = Literal["best", "per-run", "different"]
@@ -232,17 +233,13 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
         if final < len(actions):
             actions = actions[:final]
             recording = record(env, actions)
-    return Demonstration(
-        target=source.problem.env_target,
-        env=source.problem.env,
-        actions=actions,
-        action_count=env.action_count,
-        frame_skip=env.frame_skip,
-        rewards=recording.rewards,
-        location=recording.location,
-        end=recording.end,
-        digest=recording.digest,
-        provenance=Provenance(
+    return _demonstration(
+        source.problem,
+        actions,
+        recording,
+        env.action_count,
+        env.frame_skip,
+        Provenance(
             run=source.name,
             seed=source.seed,
             entry=entry,
@@ -252,6 +249,46 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
             event=source.archive[entry].event,
             fatal_action=candidate.fatal_action,
         ),
+    )
+
+
+def record_demonstration(
+    problem: Problem, actions: Actions, *, score: float, provenance: Provenance
+) -> Demonstration:
+    """Return a trajectory as a demonstration, replayed on the reference; refuse one that wins otherwise."""
+    env = problem.env.reference()()
+    try:
+        recording = record(env, actions)
+        if total_score(recording.rewards) != score:
+            raise DemonstrationError(
+                f"expected a score of {score:g} from entry {provenance.entry} of {provenance.run}, got "
+                f"{total_score(recording.rewards):g} on replay: the archive is damaged or the simulator "
+                "another one"
+            )
+        return _demonstration(problem, actions, recording, env.action_count, env.frame_skip, provenance)
+    finally:
+        env.close()
+
+
+def _demonstration(
+    problem: Problem,
+    actions: Actions,
+    recording: Recording,
+    action_count: int,
+    frame_skip: int,
+    provenance: Provenance,
+) -> Demonstration:
+    return Demonstration(
+        target=problem.env_target,
+        env=problem.env,
+        actions=actions,
+        action_count=action_count,
+        frame_skip=frame_skip,
+        rewards=recording.rewards,
+        location=recording.location,
+        end=recording.end,
+        digest=recording.digest,
+        provenance=provenance,
     )
 
 

@@ -159,7 +159,7 @@ def _read(file: Path, settings: dict[str, Any], repetitions: int) -> dict[_Part,
     for each in episodes:
         if each.repetition < repetitions:
             done.setdefault((each.repetition, part_of[each.no_ops]), []).append(each)
-    return done
+    return {part: found for part, found in done.items() if len(found) == len(PARTS[part[1]])}
 
 
 def _in_order(done: dict[_Part, list[Episode]]) -> list[Episode]:

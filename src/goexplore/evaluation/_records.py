@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow
 
 from goexplore.errors import EvaluationError
-from goexplore.evaluation._episodes import Episode
+from goexplore.evaluation._episodes import NO_OP_COUNTS, Episode
 from goexplore.files import as_record, is_folder, parse_json, read_table, write_table, written_whole
 
 _SETTINGS = b"goexplore"
@@ -73,9 +73,19 @@ def read_episodes(file: Path) -> tuple[list[Episode], dict[str, Any]]:
         metadata = table.schema.metadata or {}
         if metadata[_VERSION] != _FORMAT:
             raise ValueError(f"format version {metadata[_VERSION].decode()} instead of {_FORMAT.decode()}")
-        settings = parse_json(metadata[_SETTINGS])
-        return as_record(list[Episode], table.to_pylist()), as_record(dict[str, Any], settings)
+        settings = as_record(dict[str, Any], parse_json(metadata[_SETTINGS]))
+        episodes = as_record(list[Episode], table.to_pylist())
+        _require_protocol(episodes)
+        return episodes, settings
     except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
         raise EvaluationError(
             f"expected the episodes of an evaluation in {file}, got {error!r}: delete it and evaluate again"
         ) from error
+
+
+def _require_protocol(episodes: Sequence[Episode]) -> None:
+    """Refuse episodes that the protocol does not have, and those that it has only once."""
+    if any(each.no_ops not in NO_OP_COUNTS or each.repetition < 0 for each in episodes):
+        raise ValueError("an episode that the protocol does not have")
+    if len({(each.repetition, each.no_ops) for each in episodes}) < len(episodes):
+        raise ValueError("an episode twice")

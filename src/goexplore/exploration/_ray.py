@@ -8,24 +8,20 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import logging
 import os
 import pickle
 import socket
 import sys
-import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from math import ceil
-from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from goexplore._native.version import build_version
 from goexplore.archive import Changes, ExplorationResult, ScoreIndex
 from goexplore.errors import (
     ConfigError,
@@ -35,11 +31,10 @@ from goexplore.errors import (
     require_at_least,
     require_positive,
 )
-from goexplore.exploration._executor import Executor, KernelFactory, OnResult
+from goexplore.exploration._executor import KernelFactory, OnResult
 from goexplore.exploration._kernel import Task
-from goexplore.exploration._processes import ProcessExecutor, StartMethod, require_useful
-from goexplore.exploration._threads import ThreadExecutor
-from goexplore.files import versions
+from goexplore.exploration._processes import StartMethod, require_useful
+from goexplore.exploration._ray_actor import HEALTH, NodeActor, NodeSettings, dumps, source_versions
 
 ExecutorWish: TypeAlias = Literal["auto", "ray"]
 """Where to explore: on this machine, in as many threads or processes as there are workers, or with Ray."""
@@ -63,6 +58,12 @@ _SECONDS_BETWEEN_LOOKS = 2.0
 _SECONDS_TO_BEGIN = 60.0
 """Within this time, an actor has to begin on a node that has CPUs to spare."""
 
+_SECONDS_OF_SILENCE = 30.0
+"""A node that answers nothing for so long is lost: its process or its machine may have been stopped."""
+
+_PINGS = 6
+"""Looks in vain for its answer meanwhile. They are counted, not timed: this process may be stopped too."""
+
 _SECONDS_TO_CONNECT = 5.0
 _SECONDS_TO_CLOSE = 5.0
 
@@ -74,102 +75,6 @@ _MAX_LOSSES = 20
 
 _OBJECT_STORE_BYTES = 128 * 2**20
 """Of a cluster that we start ourselves: what is sent is small."""
-
-
-class _NodeSettings(NamedTuple):
-    """What a node needs in order to explore."""
-
-    kernel: bytes
-    """What makes kernels, pickled."""
-    threads: bool
-    workers: int
-    start_method: StartMethod | None
-    timeout_seconds: float
-    initial_digest: bytes | None
-
-
-class _NodeActor:
-    """Explores on one node. What it returns is pickled here, which is faster than Ray's own way.
-
-    Calls are run in the order in which they were sent.
-    """
-
-    def __init__(self) -> None:
-        self._executor: Executor | None = None
-        self._score_index = ScoreIndex()
-        self._synced = 0
-        self._lines: list[str] = []
-
-    def versions(self) -> dict[str, str]:
-        """Return the versions of what decides results here."""
-        return _versions()
-
-    def open(self, settings: tuple[Any, ...]) -> bytes:
-        """Make kernels, in the place of those that are here; return None, or an error."""
-        return _answer(lambda: self._open(_NodeSettings(*settings)))
-
-    def _open(self, settings: _NodeSettings) -> None:
-        self.close()
-        try:
-            make_kernel: KernelFactory = pickle.loads(settings.kernel)
-        except (ImportError, AttributeError) as error:
-            raise ProblemError(
-                f"expected a problem whose modules can be imported on every node, got {error}: install the "
-                "module there, or put its folder on PYTHONPATH before `ray start` (docs/cluster.md)"
-            ) from error
-        if settings.threads:
-            self._executor = ThreadExecutor(make_kernel, workers=settings.workers)
-        else:
-            self._executor = ProcessExecutor(
-                make_kernel,
-                workers=settings.workers,
-                start_method=settings.start_method,
-                timeout_seconds=settings.timeout_seconds,
-                initial_digest=settings.initial_digest,
-                warn=self._lines.append,
-            )
-        self._score_index, self._synced = ScoreIndex(), 0
-        self._executor.start(self._score_index)
-
-    def sync(self, changes: bytes) -> None:
-        """Bring the copy of the score index up to date."""
-        assert self._executor is not None
-        for each in pickle.loads(changes):
-            self._score_index.apply(each)
-            self._executor.sync(each)
-        self._synced += 1
-
-    def run(self, synced: int, tasks: bytes) -> bytes:
-        """Run a portion with the index after this many calls of `sync`; return results and warnings."""
-        return _answer(lambda: self._run(synced, pickle.loads(tasks)))
-
-    def _run(self, synced: int, tasks: list[Task]) -> tuple[list[ExplorationResult], list[str]]:
-        executor = self._executor
-        if executor is None or self._synced != synced:
-            raise WorkerError(f"expected a score index after {synced} changes, got one after {self._synced}")
-        # A portion may well be one exploration that finds nothing: only the batch as a whole must not.
-        run = executor.run_part if isinstance(executor, ProcessExecutor) else executor.run
-        results = run(tasks, lambda found: None)
-        lines = self._lines.copy()
-        self._lines.clear()
-        return results, lines
-
-    def close(self) -> None:
-        """Stop the workers."""
-        if self._executor is not None:
-            self._executor.close()
-        self._executor = None
-
-
-def _answer(work: Callable[[], object]) -> bytes:
-    """Return what some work returns, or its error, pickled."""
-    try:
-        found: object = work()
-    except GoExploreError as error:
-        found = error
-    except Exception:
-        found = WorkerError(f"an exploration failed on a node:\n{traceback.format_exc()}")
-    return _dumps(found)
 
 
 @dataclass(eq=False)
@@ -190,6 +95,10 @@ class _Node:
     """Indices of the tasks of each portion that it has still to answer, by call."""
     announced: bool = False
     """Whether it has been ready, and the user has heard of it."""
+    ping: Any = None
+    """The question whether it is there, until it has been answered."""
+    unanswered: int = 0
+    """Times that it was asked in vain."""
 
     @property
     def name(self) -> str:
@@ -204,7 +113,7 @@ class _Node:
         """The oldest call that has not been answered, or None."""
         return self.versions or self.opening or next(iter(self.portions), None)
 
-    def open(self, settings: _NodeSettings) -> None:
+    def open(self, settings: NodeSettings) -> None:
         """Let it make kernels, in place of those that it has."""
         self.opening = self.actor.open.remote(tuple(settings._replace(workers=self.workers)))
         self.synced, self.portions = 0, {}
@@ -212,6 +121,14 @@ class _Node:
     def sync(self, changes: bytes) -> None:
         self.actor.sync.remote(changes)
         self.synced += 1
+
+    def ask(self) -> None:
+        """Ask whether it is there."""
+        self.ping, self.unanswered = self.actor.ping.options(concurrency_group=HEALTH).remote(), 0
+
+
+class _Silent(Exception):
+    """A node that does not answer, and of which Ray does not know that it is lost."""
 
 
 class _Unusable(Exception):
@@ -264,10 +181,11 @@ class RayExecutor:
         self._begun = False
         self._nodes: list[_Node] = []
         self._attempts: Counter[str] = Counter()
-        self._last_look = self._last_answer = monotonic()
+        self._last_look = self._last_answer = self._last_ping = monotonic()
+        self._silence = min(_SECONDS_OF_SILENCE, timeout_seconds)
         address = address or os.environ.get("RAY_ADDRESS") or None
         self._ray = _import_ray(address)
-        self._settings = _NodeSettings(
+        self._settings = NodeSettings(
             kernel=self._pickled(make_kernel),
             threads=threads,
             workers=0,
@@ -280,7 +198,7 @@ class RayExecutor:
         try:
             if self._connected:
                 _connect(self._ray, address, workers)
-            self._actor_class = self._ray.remote(_NodeActor)
+            self._actor_class = self._ray.remote(concurrency_groups={HEALTH: 1})(NodeActor)
             self._begin()
         except BaseException:
             self.close()
@@ -330,7 +248,7 @@ class RayExecutor:
 
     def sync(self, changes: Changes) -> None:
         """Bring all nodes' copies up to date."""
-        message = _dumps([changes])
+        message = dumps([changes])
         for node in self._nodes:
             node.sync(message)
 
@@ -370,9 +288,10 @@ class RayExecutor:
             if not self._begun:  # the user means to use it
                 raise type(error.reason)(f"Ray: node {node.name}: {error}") from error
             self._drop(node, f"is not used: {error}")
-        except self._ray.exceptions.RayError:
+        except (_Silent, self._ray.exceptions.RayError) as error:
             lost = sorted(chain.from_iterable(node.portions.values()))
-            self._drop(node, f"is lost, {len(lost)} explorations are run again" if node.announced else "")
+            how = f"has not answered for {self._silence:g} s" if isinstance(error, _Silent) else "is lost"
+            self._drop(node, f"{how}, {len(lost)} explorations are run again" if node.announced else "")
             waiting.extendleft(reversed(lost))
             losses.update(lost)
             if max(losses.values(), default=0) > _MAX_LOSSES:
@@ -392,7 +311,7 @@ class RayExecutor:
                     share = len(waiting) * node.workers / workers
                     size = min(max(ceil(share / _SHARE), _LEAST * node.workers), len(waiting))
                     portion = [waiting.popleft() for _ in range(size)]
-                    call = node.actor.run.remote(node.synced, _dumps([tasks[index] for index in portion]))
+                    call = node.actor.run.remote(node.synced, dumps([tasks[index] for index in portion]))
                     node.portions[call] = portion
 
     def _answered(self) -> list[_Node]:
@@ -414,13 +333,34 @@ class RayExecutor:
             for call, node in calls.items()
             if call not in ready and call is node.versions and monotonic() - node.began > _SECONDS_TO_BEGIN
         ]
-        return [calls[call] for call in ready] + overdue
+        answered = [calls[call] for call in ready] + overdue
+        return answered + [node for node in self._silent() if node not in answered]
+
+    def _silent(self) -> list[_Node]:
+        """Return nodes that have not answered for long, and ask all others now and then if they are there."""
+        if monotonic() - self._last_ping < self._silence / _PINGS:
+            return []
+        self._last_ping = monotonic()
+        begun = [node for node in self._nodes if node.versions is None]
+        asked = {node.ping: node for node in begun if node.ping is not None}
+        if asked:
+            answered, silent = self._ray.wait(list(asked), num_returns=len(asked), timeout=0)
+            for call in answered:  # also where Ray knows that it is lost
+                asked[call].ping = None
+            for call in silent:
+                asked[call].unanswered += 1
+        for node in begun:
+            if node.ping is None:
+                node.ask()
+        return [node for node in begun if node.unanswered >= _PINGS]
 
     def _advance(self, node: _Node) -> dict[int, ExplorationResult]:
         """Take in a node's oldest answer; return what it has found, by the indices of the tasks.
 
-        Raises _Unusable where a node cannot take part, and Ray's errors where it is lost.
+        Raises _Unusable where a node cannot take part, and Ray's errors or _Silent where it is lost.
         """
+        if node.unanswered >= _PINGS:
+            raise _Silent
         if node.is_ready:
             call = node.pending
             found, lines = self._result_of(call)
@@ -503,7 +443,7 @@ class RayExecutor:
     def _send_index(self, nodes: Sequence[_Node]) -> None:
         pieces = self._score_index.pieces()
         while some := list(islice(pieces, _PIECES)):
-            message = _dumps(some)
+            message = dumps(some)
             for node in nodes:
                 node.sync(message)
 
@@ -535,25 +475,11 @@ class RayExecutor:
                 self._ray.shutdown()
 
 
-def _dumps(thing: object) -> bytes:
-    """Return something pickled: for our named tuples, this is faster than Ray's own way."""
-    return pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of what decides results, with checksums of our own sources."""
-    folder = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for file in sorted(folder.rglob("*.py")):
-        digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
-    return {**versions(), "sources": digest.hexdigest()[:16], "native engine": build_version()}
-
-
 def _require_same(theirs: dict[str, str]) -> None:
     """Refuse the versions of a node if they are not those of here."""
     different = [
         f"{name} {theirs.get(name)} instead of {mine}"
-        for name, mine in _versions().items()
+        for name, mine in source_versions().items()
         if theirs.get(name) != mine
     ]
     if different:

@@ -16,7 +16,13 @@ from typing import TypeAlias
 
 from goexplore.archive import Archive, Chosen, ExplorationResult, Update, action_bytes
 from goexplore.cells import CellEnvironment
-from goexplore.errors import EnvironmentContractError, require_at_least, require_seed
+from goexplore.errors import (
+    EnvironmentContractError,
+    MemoryLimitError,
+    RunDirectoryError,
+    require_at_least,
+    require_seed,
+)
 from goexplore.exploration._batch import TaskBatch
 from goexplore.exploration._executor import Executor
 from goexplore.exploration._native_executor import NativeExecutor
@@ -102,7 +108,10 @@ class Search:
         self.exploring = False
         """Whether explorations are running: the only time when an exception leaves the archive whole."""
         self.failed_while_exploring = False
-        """Whether an exploration raised an exception: the archive is as it was after the last batch."""
+        """Whether explorations failed, or there was no room for what they found.
+
+        The archive is as it was after the last batch.
+        """
         self.stops = 0
         """Explorations that ended because the engine could not go on."""
         self.last_stop: str | None = None
@@ -208,7 +217,11 @@ class Search:
         explored = total.training_frames * self._frame_skip
         returned = chosen.training_frames * self._frame_skip
         game_frames = self.status.game_frames + explored
-        update = self.archive.update(chosen, results, game_frame=game_frames)
+        try:
+            update = self.archive.update(chosen, results, game_frame=game_frames)
+        except (MemoryLimitError, RunDirectoryError):  # there is no room for them
+            self.failed_while_exploring = True
+            raise
         self._ends += sum(map(self._is_end, update.added))
         if self.reviser is not None:
             self.reviser.add_frames(total.frames)

@@ -131,7 +131,7 @@ class _Detour:
 
     def __init__(self, game: GuidedGame, expert: Expert, begin: Situation) -> None:
         self._game, self._expert = game, expert
-        game.restore(begin._replace(tracker=Tracker(base=int(begin.score))))
+        game.restore(begin._replace(tracker=Tracker(score=begin.score)))
 
     def decide(self) -> Decision:
         """Return what to do next."""

@@ -26,7 +26,7 @@ def make_planner(game: StochasticGame, reference: Reference) -> Planner | None:
     assert facts.position_addresses is not None
     addresses = (facts.level_address, facts.room_address, *facts.position_addresses)
     level, room, x, y = (-1 if address is None else address for address in addresses)
-    rows, gains, stretches = _tables(reference)
+    rows, gains, kinds, stretches = _tables(reference)
     return native.require_atari().Planner(
         cartridge=load_cartridge(env.rom),
         actions=env.action_numbers,
@@ -38,19 +38,25 @@ def make_planner(game: StochasticGame, reference: Reference) -> Planner | None:
         deficit=int(reference.deficit),
         rows=rows.tobytes(),
         gains=gains.tobytes(),
+        kinds=kinds.tobytes(),
         stretches=stretches.tobytes(),
     )
 
 
-def _tables(reference: Reference) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def _tables(reference: Reference) -> tuple[NDArray[np.int32], ...]:
     """Return a reference of memory places as the native planner reads it."""
     rows = [
         (*row.place.key, *row.place.position[:2], int(row.place.position[2] > 0), *row[1:])  # type: ignore[misc]
         for row in reference.rows
     ]
-    gains: list[float] = []
+    gains: list[int] = []
     stretches = []
     for each in reference.stretches:
         stretches.append((each.rows.start, each.rows.stop - 1, each.end, len(gains), len(each.gains)))
         gains += each.gains
-    return np.array(rows, np.int32), np.array(gains, np.int32), np.array(stretches, np.int32)
+    kinds = [
+        (level, -1 if kind.key is None else kind.key[1], kind.least, number)  # type: ignore[index]
+        for level, of_level in reference.kinds.items()
+        for number, kind in enumerate(of_level)
+    ]
+    return tuple(np.array(table, np.int32) for table in (rows, gains, kinds, stretches))

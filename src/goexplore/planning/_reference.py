@@ -21,6 +21,9 @@ PATIENCE = 14
 """Training frames without a new place after which the action there is tried from the beginning."""
 _SAME_PLACE = 2
 """Distance up to which two places are one."""
+KINDS = 32
+"""Kinds of gains of one level that are told apart, at most."""
+_MOST_OF_A_KIND = 255
 _SHORTEST_LOOP = 8
 """Training frames. Shorter loops are kept, because a jump passes the same places twice."""
 
@@ -33,7 +36,16 @@ class Place(NamedTuple):
     position: tuple[int, ...] = ()
     """How far apart two states with equal keys are, summed over all axes."""
     level: int = 0
-    """Gains count from the beginning of a level on: who is a treasure short can still solve the next one."""
+    """Gains count from the beginning of a level on: the next level can be solved without them."""
+
+
+class Kind(NamedTuple):
+    """Gains that count as the same: equally large, and won in the same room."""
+
+    least: float
+    """Points. Gains are of the largest kind that they are worth."""
+    key: Hashable
+    """Where it is won; None is anywhere."""
 
 
 class Row(NamedTuple):
@@ -56,8 +68,8 @@ class Stretch(NamedTuple):
     rows: range
     end: int
     """The last row of the whole demonstration."""
-    gains: list[float]
-    """Points since the level began, after each gain."""
+    gains: list[int]
+    """The kind of each gain."""
 
 
 class Tracker(NamedTuple):
@@ -66,8 +78,10 @@ class Tracker(NamedTuple):
     row: int = 0
     stall: int = 0
     """For how many training frames it has been there."""
-    base: int = 0
-    """The score with which the level began."""
+    score: float = 0.0
+    """What has been won so far."""
+    won: bytes = bytes(KINDS)
+    """How many gains of each kind were won since the level began."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +146,9 @@ class Reference:
     """The training frames of one or several demonstrations, one after the other."""
 
     def __init__(self, trajectories: Sequence[Trajectory], *, deficit: float = 0.0) -> None:
-        """`deficit` is by how many points a game may be behind and still count as being at a stage."""
+        """`deficit` is by how many points a gain may be smaller and still be of the same kind."""
+        self.kinds = _kinds(trajectories)
+        """Kinds of gains of each level, the smallest first."""
         self.rows: list[Row] = []
         self.stretches: list[Stretch] = []
         self.deficit = deficit
@@ -150,50 +166,74 @@ class Reference:
         levels = [place.level for place in trajectory.places]
         firsts = [0, *(step for step in range(1, length + 1) if levels[step] > levels[step - 1]), length + 1]
         for first, after in pairwise(firsts):
-            points = [0.0]
-            for reward in trajectory.rewards[first : after - 1]:
-                points.append(points[-1] + reward)
-            gains = [now for before, now in pairwise(points) if now > before]
-            self.stretches.append(Stretch(range(begin + first, begin + after), begin + length, gains))
+            gains, stage = [], 0
             for step in range(first, after):
                 action = int(trajectory.actions[step]) if step < length else -1
-                # Not simply the number of gains so far: where points were lost since, some do not count.
-                stage = self._stage(len(self.stretches) - 1, points[step - first])
                 progress = self.goal - length + step
-                self.rows.append(
-                    Row(trajectory.places[step], stage, action, progress, len(self.stretches) - 1)
-                )
+                row = Row(trajectory.places[step], stage, action, progress, len(self.stretches))
+                self.rows.append(row)
+                if step == after - 1:
+                    break
+                kind = self._kind(trajectory.rewards[step], trajectory.places[step + 1])
+                if kind is not None:
+                    gains.append(kind)
+                    stage += 1
+            self.stretches.append(Stretch(range(begin + first, begin + after), begin + length, gains))
 
     def begin(self) -> Tracker:
         """Return where every game begins: with the demonstration that is the shortest."""
         starts = [0, *(each.end + 1 for each in self.stretches if each.end + 1 < len(self.rows))]
         return Tracker(max(starts, key=lambda row: self.rows[row].progress))
 
-    def _stage(self, stretch: int, points: float) -> int:
-        """Return how many gains of a stretch some points are worth."""
-        gains = self.stretches[stretch].gains
-        return max(
-            (number for number, each in enumerate(gains, 1) if each <= points + self.deficit), default=0
-        )
+    def _kind(self, reward: float, place: Place) -> int | None:
+        """Return the kind of a gain: the largest that it is worth, of those that are won there."""
+        worth = [
+            number
+            for number, (least, key) in enumerate(self.kinds.get(place.level, ()))
+            if least <= reward + self.deficit and key in (None, place.key)
+        ]
+        return worth[-1] if reward > 0 and worth else None
+
+    def _stage(self, stretch: int, won: bytes) -> int:
+        """Return how many gains of a stretch, from its first on, are among those that were won.
+
+        What counts is which gains were won, not how many points: whoever leaves out a key is not where the
+        demonstration has it, however much was won since.
+        """
+        left = bytearray(won)
+        for stage, kind in enumerate(self.stretches[stretch].gains):
+            if left[kind] == 0:
+                return stage
+            left[kind] -= 1
+        return len(self.stretches[stretch].gains)
+
+    def _win(self, reward: float, place: Place, won: bytes) -> bytes:
+        """Return what was won with one more reward."""
+        kind = self._kind(reward, place)
+        if kind is None or won[kind] == _MOST_OF_A_KIND:
+            return won
+        return won[:kind] + bytes([won[kind] + 1]) + won[kind + 1 :]
 
     def follow(self, place: Place, score: float, before: Tracker) -> Tracker:
         """Return where a game is after one more training frame."""
         last = self.rows[before.row]
-        base = int(score) if place.level > last.place.level else before.base
+        is_new_level = place.level > last.place.level
+        won = bytes(KINDS) if is_new_level else self._win(score - before.score, place, before.won)
+        before = before._replace(score=score, won=won)
         rows = self.stretches[last.stretch].rows
         around = range(max(before.row - BACK, rows.start), min(before.row + AHEAD, rows.stop - 1) + 1)
-        stages = {last.stretch: self._stage(last.stretch, score - base)}
+        stages = {last.stretch: self._stage(last.stretch, won)}
         found, nearest = self._nearest(around, place, stages, before.row)
         if found is None or nearest > NEAR_ENOUGH:
             candidates = self._by_key.get(place.key, ())
             for stretch in {self.rows[index].stretch for index in candidates}:
-                stages[stretch] = self._stage(stretch, score - base)
+                stages[stretch] = self._stage(stretch, won)
             elsewhere, distance = self._nearest(candidates, place, stages, before.row)
             if elsewhere is not None and (found is None or distance <= nearest):
                 found, nearest = elsewhere, distance
         if found is None or nearest > LOST or found == before.row:
             return before._replace(stall=before.stall + 1 if before.stall < PATIENCE else 0)
-        return Tracker(found, base=base)
+        return before._replace(row=found, stall=0)
 
     def _nearest(
         self, candidates: Sequence[int], place: Place, stages: dict[int, int], before: int
@@ -230,8 +270,9 @@ class Reference:
 
     def has(self, tracker: Tracker) -> bool:
         """Return whether a game can be there."""
-        row, stall, base = tracker
-        return 0 <= row < len(self.rows) and 0 <= stall <= PATIENCE and abs(base) < 2**31
+        row, stall, score, won = tracker
+        is_a_place = 0 <= row < len(self.rows) and 0 <= stall <= PATIENCE
+        return is_a_place and abs(score) < 2**31 and len(won) == KINDS
 
     def progress(self, tracker: Tracker) -> int:
         """Return how far a game has come."""
@@ -240,3 +281,26 @@ class Reference:
     def is_at_the_end(self, tracker: Tracker) -> bool:
         """Return whether a game has come as far as the demonstrations."""
         return self.progress(tracker) >= self.goal
+
+
+def _kinds(trajectories: Sequence[Trajectory]) -> dict[int, list[Kind]]:
+    """Return the kinds of gains of each level, the smallest first.
+
+    Where keys are cells, a reward may be won in the cell beside: there it counts everywhere. So it does where
+    there are too many kinds, and if there still are, those with about equally many points become one.
+    """
+    levels: dict[int, set[Kind]] = {}
+    for each in trajectories:
+        for reward, place in zip(each.rewards, each.places[1:], strict=True):
+            if reward > 0:
+                levels.setdefault(place.level, set()).add(Kind(reward, place.key if place.position else None))
+    return {level: _at_most(KINDS, kinds) for level, kinds in levels.items()}
+
+
+def _at_most(count: int, kinds: set[Kind]) -> list[Kind]:
+    """Return kinds in order; if there are too many, fewer that stand for them."""
+    if len(kinds) > count:
+        kinds = {Kind(each.least, None) for each in kinds}
+    ordered = sorted(kinds, key=lambda kind: (kind.least, repr(kind.key)))
+    every = max(1.0, len(ordered) / count)
+    return [ordered[int(number * every)] for number in range(min(count, len(ordered)))]

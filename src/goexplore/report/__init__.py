@@ -11,12 +11,14 @@ from goexplore.report._deaths import (
 )
 from goexplore.report._failures import Failure, play_failures, typical_failures
 from goexplore.report._map import LevelMap, draw_levels, draw_poster, has_map
-from goexplore.report._page import write_report
+from goexplore.report._page import run_names, write_report
+from goexplore.report._picture import picture_of
+from goexplore.report._policies import PolicyResult, TrainedRun
 from goexplore.report._preview import preview_cells, write_preview
 from goexplore.report._recorded import recorded_moments
 from goexplore.report._training import draw_training
 from goexplore.report._video import Film, Moment, check_video, play_episode, play_moments, show, write_video
-from goexplore.report._view import COLOURINGS, MEANING, ArchiveView, Colouring
+from goexplore.report._view import COLOURINGS, MEANING, ArchiveView, Colouring, photograph
 
 __all__ = [
     "COLOURINGS",
@@ -28,6 +30,8 @@ __all__ = [
     "Film",
     "LevelMap",
     "Moment",
+    "PolicyResult",
+    "TrainedRun",
     "check_death_map",
     "check_video",
     "comparison_note",
@@ -37,13 +41,16 @@ __all__ = [
     "draw_poster",
     "draw_training",
     "has_map",
+    "photograph",
     "photograph_rooms",
+    "picture_of",
     "play_episode",
     "play_failures",
     "play_moments",
     "preview_cells",
     "recorded_moments",
     "require_room_map",
+    "run_names",
     "show",
     "typical_failures",
     "write_comparison",

@@ -103,7 +103,7 @@ def _of_training(training: TrainedRun) -> list[_Score]:
             kind="reinforcement learning",
             what="policy score, mean",
             value=fmean(each.evaluation.score for each in results),
-            game_frames=results[0].settings["game_frames"],
+            game_frames=results[0].player.game_frames,
             source=f"this page, temperature {temperature:g}",
             ours=True,
         )

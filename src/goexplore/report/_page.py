@@ -57,7 +57,7 @@ def write_report(
     whole = [Path(path).resolve() for path in paths]
     if len(set(whole)) < len(whole):
         raise ConfigError("expected each run once, got one several times: name it once")
-    names = _names(whole)
+    names = run_names(whole)
     trainings = [
         TrainedRun(name=names[path], path=path, problem=problem) for path in whole if is_training(path)
     ]
@@ -149,7 +149,7 @@ def write_page(title: str, sections: Sequence[Section], file: Path) -> None:
         aside.write_text(page, encoding="utf-8", errors="backslashreplace")
 
 
-def _names(paths: Sequence[Path]) -> dict[Path, str]:
+def run_names(paths: Sequence[Path]) -> dict[Path, str]:
     """Return the runs' names, each with as much of its path as it takes to tell it from the others."""
     parts = 1
     while len({path.parts[-parts:] for path in paths}) < len(paths):

@@ -6,7 +6,7 @@ import base64
 import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property, partial
 from html import escape
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from goexplore.demos import SUFFIX, find_demonstrations
-from goexplore.errors import CheckpointError, EvaluationError, PolicyError
+from goexplore.errors import CheckpointError, ConfigError, EvaluationError, PolicyError
 from goexplore.evaluation import (
     Evaluation,
     EvaluationConfig,
@@ -30,7 +30,7 @@ from goexplore.evaluation import (
     read_episodes,
     whole_repetitions,
 )
-from goexplore.files import parse_json, read_json, whole_files
+from goexplore.files import as_record, open_to_read, parse_json, read_json, whole_files
 from goexplore.problems import Problem
 from goexplore.report._deaths import draw_deaths, photograph_rooms
 from goexplore.report._failures import play_failure, typical_failures
@@ -51,10 +51,21 @@ Settings: TypeAlias = tuple[float | None, float, int | None, float]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Identity:
+    """What the file of an evaluation says about the policy that played."""
+
+    policy: str
+    """The checksum of its weights."""
+    training_frames: int
+    game_frames: int
+    temperature: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class PolicyResult:
     """An evaluation of one of a training's policies."""
 
-    settings: dict[str, Any]
+    player: Identity
     evaluation: Evaluation
 
 
@@ -101,7 +112,6 @@ class TrainedRun:
     def results(self) -> list[PolicyResult]:
         """Its evaluations: whole games first, then the ones that end at a score; the most episodes first."""
         found = []
-        names = {each.name for each in fields(EvaluationConfig)}
         for file in whole_files(self.path / "evaluations", "*.parquet"):
             played, settings = read_episodes(file)
             if "policy" not in settings:
@@ -109,12 +119,19 @@ class TrainedRun:
                     f"expected an evaluation of a policy in {file}, got another: move it away"
                 )
             episodes = whole_repetitions(played)
-            if episodes:
-                known = {name: value for name, value in settings.items() if name in names}
-                config = EvaluationConfig(**known, repetitions=len({each.repetition for each in episodes}))
-                found.append(
-                    PolicyResult(settings=settings, evaluation=Evaluation(config=config, episodes=episodes))
-                )
+            if not episodes:
+                continue
+            repetitions = len({each.repetition for each in episodes})
+            try:
+                player = as_record(Identity, settings)
+                config = as_record(EvaluationConfig, {**settings, "repetitions": repetitions})
+            except (ValueError, ConfigError) as error:
+                raise EvaluationError(
+                    f"expected the settings of an evaluation in {file}, got {error}: delete it and evaluate "
+                    "again"
+                ) from error
+            evaluation = Evaluation(config=config, episodes=episodes)
+            found.append(PolicyResult(player=player, evaluation=evaluation))
         return sorted(found, key=_order)
 
     @cached_property
@@ -123,6 +140,7 @@ class TrainedRun:
         chosen = self.path / "policy.safetensors"
         if chosen.exists():
             try:
+                open_to_read(chosen).close()  # no pipe, which would let us wait for ever
                 with safe_open(chosen, framework="numpy") as file:
                     counts = parse_json(file.metadata()["goexplore"])["training"]["training_frames"]
             except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
@@ -131,19 +149,33 @@ class TrainedRun:
                     "choose it again with `goexplore evaluate --choose`"
                 ) from error
         else:
-            counts = max((each.settings["training_frames"] for each in self.results), default=0)
+            counts = max((each.player.training_frames for each in self.results), default=0)
         found: dict[Settings, list[PolicyResult]] = {}
         for each in self.results:
-            if each.settings["training_frames"] == counts:
+            if each.player.training_frames == counts:
                 config = each.evaluation.config
                 key = (
                     config.until_score,
                     config.repeat_action_probability,
                     config.max_game_frames,
-                    each.settings["temperature"],
+                    each.player.temperature,
                 )
                 found.setdefault(key, []).append(each)
         return found
+
+    def player_of(self, result: PolicyResult) -> PolicyPlayer | None:
+        """Return what played the episodes of a result, if PyTorch and its policy are there."""
+        if find_spec("torch") is None:
+            return None
+        from goexplore.training import TrainingDirectory
+
+        kept = whole_files(self.path / "evaluations", "*.safetensors")
+        for file in (TrainingDirectory(self.path).policy(), *kept):
+            player = PolicyPlayer(file, temperature=result.player.temperature, problem=self.problem)
+            if player.identity()["policy"] == result.player.policy:
+                player.env = player.env.with_engine("auto").env
+                return player
+        return None
 
 
 def _order(result: PolicyResult) -> tuple[float, int]:
@@ -207,9 +239,9 @@ def policies_section(trainings: Sequence[TrainedRun]) -> str:
                     f"{sum(each.truncated for each in evaluation.episodes):,}",
                     f"{config.repeat_action_probability:g}",
                     "none" if config.max_game_frames is None else short(config.max_game_frames),
-                    f"{result.settings['temperature']:g}",
+                    f"{result.player.temperature:g}",
                     f"{config.seed}",
-                    short(result.settings["game_frames"]),
+                    short(result.player.game_frames),
                 ]
             )
         if not training.results:
@@ -272,7 +304,7 @@ def policy_videos_section(
     for training in trainings:
         progress(f"rendering a video of the policy of {training.name}")
         file = TrainingDirectory(training.path).policy()
-        temperature = training.results[0].settings["temperature"] if training.results else 1.0
+        temperature = training.results[0].player.temperature if training.results else 1.0
         player = PolicyPlayer(file, temperature=temperature, problem=training.problem)
         player.env = player.env.with_engine("auto").env
         config = training.results[0].evaluation.config if training.results else EvaluationConfig()
@@ -313,7 +345,7 @@ def failures_section(
         parts.append(
             f"<h3>{escape(training.name)}</h3>{_deaths(evaluation)}{_death_maps(training, evaluation)}"
         )
-        player = _player_of(training, result) if videos else None
+        player = training.player_of(result) if videos else None
         if player is not None:
             figures = _failure_figures(training, player, evaluation, videos, progress)
             parts.append(f'<div class="videos">{"".join(figures)}</div>')
@@ -371,18 +403,3 @@ def _death_maps(training: TrainedRun, evaluation: Evaluation) -> str:
         f'src="{png(np.asarray(level.image))}"></div></div>'
         for level in draw_deaths(env, evaluation.deaths_by_room(), pictures)
     )
-
-
-def _player_of(training: TrainedRun, result: PolicyResult) -> PolicyPlayer | None:
-    """Return what played the episodes of a result, if its policy is still there."""
-    if find_spec("torch") is None:
-        return None
-    from goexplore.training import TrainingDirectory
-
-    kept = whole_files(training.path / "evaluations", "*.safetensors")
-    for file in (TrainingDirectory(training.path).policy(), *kept):
-        player = PolicyPlayer(file, temperature=result.settings["temperature"], problem=training.problem)
-        if player.identity()["policy"] == result.settings["policy"]:
-            player.env = player.env.with_engine("auto").env
-            return player
-    return None

@@ -111,29 +111,44 @@ class ArchiveView:
     def photograph(self, entries: Iterable[int]) -> NDArray[np.uint8] | None:
         """Return the most colourful picture of a few of these entries, or None where there is none.
 
-        A restored emulator has no picture until it has played on: one training frame, with the joystick let
-        go. Where that leads elsewhere, there is no picture of that entry; nor is there of an end or an event.
+        There is none of an end or an event.
         """
-        pictures: list[NDArray[np.uint8]] = []
-        env = self.cell_env.env
-        for entry in entries:
-            if not self.archive.is_explorable(entry):
-                continue
-            self.cell_env.restore(self.archive[entry].snapshot)
-            if env.stale_after_restore and not self._is_still_at(self.locations[entry]):
-                continue
-            pictures.append(picture_of(env).copy())
-            if len(pictures) == _TRIES:
-                break
-        return max(pictures, key=colour_count, default=None)
+        return photograph(
+            self.cell_env,
+            (
+                (self.archive[entry].snapshot, self.locations[entry])
+                for entry in entries
+                if self.archive.is_explorable(entry)
+            ),
+        )
 
-    def _is_still_at(self, location: Location) -> bool:
-        """Play one training frame of doing nothing; return whether that leads nowhere else."""
-        try:
-            cell_step = self.cell_env.step(self.cell_env.env.no_op or 0)
-        except EngineError:
-            return False
-        return cell_step.cell is not None and self.cell_env.location() == location
+
+def photograph(
+    cell_env: CellEnvironment, states: Iterable[tuple[bytes, Location]]
+) -> NDArray[np.uint8] | None:
+    """Return the most colourful picture of a few of these states, given by snapshot and location.
+
+    A restored emulator has no picture until it has played on: one training frame, with the joystick let go.
+    Where that leads elsewhere, there is no picture of that state.
+    """
+    pictures: list[NDArray[np.uint8]] = []
+    for snapshot, location in states:
+        cell_env.restore(snapshot)
+        if cell_env.env.stale_after_restore and not _is_still_at(cell_env, location):
+            continue
+        pictures.append(picture_of(cell_env.env).copy())
+        if len(pictures) == _TRIES:
+            break
+    return max(pictures, key=colour_count, default=None)
+
+
+def _is_still_at(cell_env: CellEnvironment, location: Location) -> bool:
+    """Play one training frame of doing nothing; return whether that leads nowhere else."""
+    try:
+        cell_step = cell_env.step(cell_env.env.no_op or 0)
+    except EngineError:
+        return False
+    return cell_step.cell is not None and cell_env.location() == location
 
 
 def colour_count(picture: NDArray[np.uint8]) -> int:

@@ -1,7 +1,8 @@
 """Runs: what searches and trainings leave on disk, and the sessions that write it."""
 
 from goexplore.runs._advice import score_text, short_count
-from goexplore.runs._directory import Directory, clear_errors, is_started, is_training
+from goexplore.runs._condition import Condition, condition_of, resume_command
+from goexplore.runs._directory import Directory, SavedFiles, clear_errors, is_started, is_training
 from goexplore.runs._interrupts import on_interrupt
 from goexplore.runs._metrics import SearchMetrics, TrainingMetrics
 from goexplore.runs._saved_run import SavedRun
@@ -11,6 +12,7 @@ from goexplore.runs._session import LoggingReporter, Pace, Reporter, Session
 
 __all__ = [
     "Checkpoint",
+    "Condition",
     "Directory",
     "Limits",
     "LoggingReporter",
@@ -18,6 +20,7 @@ __all__ = [
     "Pace",
     "Progress",
     "Reporter",
+    "SavedFiles",
     "SavedRun",
     "SearchDirectory",
     "SearchMetrics",
@@ -25,9 +28,11 @@ __all__ = [
     "TrainingMetrics",
     "Verification",
     "clear_errors",
+    "condition_of",
     "is_started",
     "is_training",
     "on_interrupt",
+    "resume_command",
     "run_search",
     "score_text",
     "short_count",

@@ -86,6 +86,8 @@ class SavedFiles:
     folder: Path
     content: dict[str, Any]
     """What its meta.json holds."""
+    sha256: dict[str, str]
+    """The checksums of its files, and of the content."""
 
 
 _locks: set[int] = set()
@@ -244,6 +246,13 @@ class Directory:
             os.close(handle)
         return False
 
+    def last_counts(self) -> dict[str, Any]:
+        """Return what the newest checkpoint has counted, as its file says; nothing where there is none."""
+        for folder in self._folders()[:1]:
+            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+                return dict(read_json(folder / "meta.json")["content"]["status"])
+        return {}
+
     def last_sign_of_life(self) -> float | None:
         """Return when a line of metrics or a checkpoint was written last, in seconds since 1970."""
         times = []
@@ -313,7 +322,7 @@ class Directory:
                 raise CheckpointError("expected files with the checksums in meta.json, got others")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"expected meta.json and its files, got {error!r}") from error
-        return SavedFiles(folder=folder, content=content)
+        return SavedFiles(folder=folder, content=content, sha256=expected)
 
     def set_aside(self, damaged: Sequence[Path]) -> None:
         """Rename damaged checkpoints, so that whole ones are kept in their place."""

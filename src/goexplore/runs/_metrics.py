@@ -39,12 +39,25 @@ class SearchMetrics:
     """Over the last half minute."""
     memory_bytes: int = 0
     """Resident, of all processes."""
+    spilled_bytes: int = 0
+    """Of the archive, on the disk because of a memory limit."""
+    spill_seconds: float = 0.0
+    """Of this session, in which the archive was moved to the disk and pages were dropped from memory."""
+    page_reads: int = 0
+    """Of this session: how often something waited for the disk because a page was not in memory."""
 
     @classmethod
     def of(
-        cls, status: Status, *, game_frames_per_second: float = 0.0, memory_bytes: int = 0
+        cls,
+        status: Status,
+        *,
+        game_frames_per_second: float = 0.0,
+        memory_bytes: int = 0,
+        spilled_bytes: int = 0,
+        spill_seconds: float = 0.0,
+        page_reads: int = 0,
     ) -> SearchMetrics:
-        """Return the metrics of a search's status."""
+        """Return the metrics of a search's status, and of how it runs."""
         return cls(
             batches=status.batches,
             game_frames=status.game_frames,
@@ -62,6 +75,9 @@ class SearchMetrics:
             given_up=status.given_up,
             game_frames_per_second=round(game_frames_per_second, 1),
             memory_bytes=memory_bytes,
+            spilled_bytes=spilled_bytes,
+            spill_seconds=round(spill_seconds, 3),
+            page_reads=page_reads,
         )
 
     def scalars(self) -> dict[str, float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goexplore.archive import Archive, read_archive, read_frames, write_archive, write_frames
+from goexplore.archive import Archive, MemoryLimit, read_archive, read_frames, write_archive, write_frames
 from goexplore.cells import CellRepresentation
 from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Location
@@ -17,7 +17,7 @@ from goexplore.exploration import CellReviser, Revision, Status
 from goexplore.files import as_record, read_json, write_json
 from goexplore.problems import Problem, problem_from_file
 from goexplore.replay import Mismatch
-from goexplore.runs._directory import Directory, clear_errors
+from goexplore.runs._directory import Directory, SavedFiles, clear_errors
 from goexplore.runs._metrics import SearchMetrics
 
 
@@ -145,13 +145,13 @@ class SearchDirectory(Directory):
 
         return self._write_checkpoint(write, content)
 
-    def read_checkpoint(self) -> Checkpoint | None:
+    def read_checkpoint(self, memory_limit: MemoryLimit | None = None) -> Checkpoint | None:
         """Return the newest checkpoint that is whole, or None if none was ever written."""
         damaged: list[Path] = []
         warnings: list[str] = []
         for folder in self._folders():
             try:
-                checkpoint = self._read(folder)
+                checkpoint = self._read(folder, memory_limit)
             except CheckpointError as error:
                 damaged.append(folder)
                 warnings.append(f"checkpoint {folder.name} is not used: {error}")
@@ -160,6 +160,25 @@ class SearchDirectory(Directory):
         if warnings:
             raise CheckpointError("; ".join(warnings) + ". No checkpoint is whole: start a new run")
         return None
+
+    def newest_files(self) -> SavedFiles:
+        """Return the newest checkpoint whose files are whole, without reading its archive.
+
+        Raise CheckpointError if there is none.
+        """
+        wrong = []
+        for folder in self._folders():
+            try:
+                saved = self._saved(folder)
+            except CheckpointError as error:
+                wrong.append(f"checkpoint {folder.name} is not used: {error}")
+                continue
+            return saved
+        if wrong:
+            raise CheckpointError("; ".join(wrong) + ". No checkpoint is whole: start a new run")
+        raise CheckpointError(
+            f"expected a checkpoint in {self.path}, got none: let the run go on for a while"
+        )
 
     def last_checkpoint(self) -> Checkpoint:
         """Return the newest checkpoint that is whole; raise CheckpointError if none was ever written."""
@@ -170,7 +189,7 @@ class SearchDirectory(Directory):
             )
         return checkpoint
 
-    def _read(self, folder: Path) -> Checkpoint:
+    def _read(self, folder: Path, memory_limit: MemoryLimit | None) -> Checkpoint:
         saved = self._saved(folder)
         try:
             status = as_record(Status, saved.content["status"])
@@ -180,6 +199,7 @@ class SearchDirectory(Directory):
                 reset_seen=self._search()["problem"]["selection"]["reset_seen"],
                 action_bytes=saved.content["action_bytes"],
                 locations=[Location(*location) for location in saved.content["locations"]],
+                memory_limit=memory_limit,
             )
             frames = read_frames(folder) if "revisions" in saved.content else ()
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 from time import monotonic
 
-import psutil
-
-from goexplore.archive import Archive, action_bytes, plan_replays
+from goexplore.archive import Archive, MemoryLimit, action_bytes, parse_size, plan_replays
 from goexplore.cells import CellEnvironment, CellRepresentation
 from goexplore.engines import EngineWish
 from goexplore.errors import (
     CheckpointError,
     ConfigError,
     EnvironmentContractError,
+    GoExploreError,
     require_positive,
     require_seed,
 )
@@ -26,6 +24,7 @@ from goexplore.problems import Problem
 from goexplore.replay import check_replay
 from goexplore.runs._advice import Advice
 from goexplore.runs._interrupts import on_interrupt
+from goexplore.runs._memory import ResidentMemory
 from goexplore.runs._metrics import SearchMetrics
 from goexplore.runs._search_directory import SearchDirectory
 from goexplore.runs._session import LoggingReporter, Pace, Reporter, Session
@@ -80,6 +79,8 @@ class Progress:
     """Over the last half minute or so."""
     memory_bytes: int
     """Resident memory of all processes of the search."""
+    spilled_bytes: int
+    """Of the archive, on the disk because of a memory limit."""
     seconds_left: float | None
     """Until the nearest limit on time or game frames, if there is one."""
     batch_size: int
@@ -113,6 +114,7 @@ def run_search(
     metrics_of_every_batch: bool = False,
     start_method: StartMethod | None = None,
     timeout_seconds: float = 300.0,
+    memory_limit: int | str | None = None,
 ) -> Outcome:
     """Search until a limit or an interrupt, and leave a run directory that can be resumed.
 
@@ -121,12 +123,15 @@ def run_search(
     own, so a resumed run goes on with the one that it has. Metrics get a line now and then, or one for every
     batch. SIGINT and SIGTERM drop the unfinished batch, write a checkpoint and return; a second one raises
     KeyboardInterrupt at once. An exploration in a worker process that takes longer than `timeout_seconds`
-    counts as a crash of that process.
+    counts as a crash of that process. When the resident memory of all processes on this machine nears
+    `memory_limit`, bytes or a text such as 2G, a part of the archive moves to a file in `run_dir`.
     """
     reporter = reporter or LoggingReporter()
     require_positive("checkpoint_minutes", checkpoint_minutes)
     require_seed(seed)
     seed = int(seed)
+    if memory_limit is not None:
+        memory_limit = parse_size(memory_limit)
     if resume:
         run = SearchDirectory.open(Path(run_dir))
         problem = run.with_batch_size(problem)
@@ -151,6 +156,10 @@ def run_search(
         )
         stack.enter_context(contextlib.closing(running))
         problem = replace(problem, exploration=problem.exploration.settled(running.workers))
+        limit = None
+        if memory_limit is not None:
+            limit = MemoryLimit(memory_limit, folder=Path(run_dir), resident=ResidentMemory(running))
+            limit.require(0)
         if resume:
             stack.enter_context(run.locked())
         else:
@@ -160,7 +169,7 @@ def run_search(
             reporter.log("warning: another version of the engine began this run; verify what it finds")
         for warning in problem.env.warnings():
             reporter.log(f"warning: {warning}")
-        checkpoint = run.read_checkpoint()
+        checkpoint = run.read_checkpoint(limit)
         if checkpoint:
             for warning in checkpoint.warnings:
                 reporter.log(f"warning: {warning}")
@@ -173,7 +182,9 @@ def run_search(
                 _require_replay(archive, cell_env, checkpoint.folder)
         else:
             archive = Archive(
-                reset_seen=problem.selection.reset_seen, action_bytes=action_bytes(cell_env.action_count)
+                reset_seen=problem.selection.reset_seen,
+                action_bytes=action_bytes(cell_env.action_count),
+                memory_limit=limit,
             )
             status = None
         search = Search(
@@ -249,6 +260,8 @@ class _SearchSession(Session):
         super().__init__(run, phase="explore", checkpoint_minutes=checkpoint_minutes)
         self._search, self._directory, self._limits, self._reporter = search, run, limits, reporter
         self._reported_crashes = self._reported_stops = 0
+        self._reported_spill = False
+        self._resident = ResidentMemory(search.executor)
         self._advice = Advice(search)
         self._reported_events = set(search.archive.events)
         self._shown = self.began
@@ -283,6 +296,7 @@ class _SearchSession(Session):
         return self.interrupted or self._limits.reached(status, self.seconds)
 
     def _tick(self, search: Search) -> None:
+        search.archive.relieve(while_read=search.exploring)
         if monotonic() - self._shown >= _TICK_SECONDS:
             self._show()
 
@@ -296,6 +310,7 @@ class _SearchSession(Session):
 
     def _after_batch(self, cells: CellRepresentation) -> None:
         self._tick(self._search)
+        self._require_memory(cells)
         self._report_events()
         self._report_crashes()
         self._report_stops(often=2)
@@ -306,6 +321,19 @@ class _SearchSession(Session):
             self._record()
         if self.checkpoint_is_due:
             self._save(cells)
+
+    def _require_memory(self, cells: CellRepresentation) -> None:
+        """Stay below the memory limit; save what is there before the search ends because that cannot be."""
+        try:
+            self._search.archive.require_memory()
+        except GoExploreError:
+            self._save(cells)
+            raise
+        if self._search.archive.spilled and not self._reported_spill:
+            self._reported_spill = True
+            self._reporter.log(
+                f"memory: the limit is near, so a part of the archive is on the disk of {self.run.path} now"
+            )
 
     def _report_events(self) -> None:
         """Say which events were found for the first time, and how soon they can be seen."""
@@ -353,29 +381,24 @@ class _SearchSession(Session):
             unfinished_game_frames=self._search.unfinished_game_frames,
             session_seconds=self.seconds,
             game_frames_per_second=rate,
-            memory_bytes=self._memory(),
+            memory_bytes=self._resident(),
+            spilled_bytes=self._search.archive.spilled,
             seconds_left=max(min(left), 0.0) if left else None,
             batch_size=self._search.batch_size,
             workers=self._search.executor.workers,
         )
 
-    def _memory(self) -> int:
-        ids = [os.getpid()]
-        if isinstance(self._search.executor, ProcessExecutor):
-            ids += self._search.executor.process_ids
-        total = 0
-        for process_id in ids:
-            with contextlib.suppress(psutil.Error):
-                total += psutil.Process(process_id).memory_info().rss
-        return total
-
     def _record(self) -> None:
         status, progress = self._search.status, self._progress()
+        limit = self._search.archive.memory_limit
         self.record(
             SearchMetrics.of(
                 status,
                 game_frames_per_second=progress.game_frames_per_second,
                 memory_bytes=progress.memory_bytes,
+                spilled_bytes=progress.spilled_bytes,
+                spill_seconds=limit.seconds if limit else 0.0,
+                page_reads=limit.page_reads if limit else 0,
             )
         )
         self._recorded_game_frames = status.game_frames

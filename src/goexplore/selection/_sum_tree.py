@@ -43,7 +43,7 @@ class SumTree:
             half = 1 << (self._size - 1).bit_length()
             self._nodes = np.zeros(2 * half)
             self._nodes[half : half + len(old)] = old
-            self._sum_up(np.arange(half, half + len(old), dtype=np.int64))
+            self._sum_up_first(len(old))
 
     def set(self, leaves: _Numbers, weights: _Floats) -> None:
         """Set the weights of some leaves, each named once, in rising order."""
@@ -53,6 +53,15 @@ class SumTree:
         nodes = leaves + len(self._nodes) // 2
         self._nodes[nodes] = weights
         self._sum_up(nodes)
+
+    def _sum_up_first(self, count: int) -> None:
+        """Recompute everything above the first leaves; what lies beyond them is 0 and is not touched."""
+        first = len(self._nodes) // 2
+        while first > 1:
+            count = (count + 1) // 2
+            children = self._nodes[first : first + 2 * count]
+            first //= 2
+            self._nodes[first : first + count] = children[::2] + children[1::2]
 
     def _sum_up(self, nodes: _Numbers) -> None:
         """Recompute everything above these nodes, given in rising order, level by level."""

@@ -200,7 +200,7 @@ class BankRollout(Rollout):
             self.ending = "success"
         elif lost or over:
             self.ending = "death" if lost else "game over"
-            self._lost_life = lost and not over and self._from_the_start
+            self._lost_life = lost and not over
         elif late:
             self.ending = "lagging"
         elif out_of_time:

@@ -98,7 +98,8 @@ class SearchConfig:
     no_ops: int = MAX_NO_OPS
     """Largest number of no-ops at the real start, in game frames."""
     allowed_deficit: float = 0.0
-    """Points by which a game may be behind a demonstration and still count as being where that is."""
+    """Points by which a gain may be smaller than the demonstration's and still count as the same, for rewards
+    that shrink with time."""
     seed: int = 0
     """Seed of all draws."""
 

@@ -59,6 +59,15 @@ class ProcessGroup:
             distributed.all_gather_object(values, value)
         return values
 
+    def bring(self, value: Any) -> list[Any]:
+        """Return a value of each process to the one that writes, and nothing to the others."""
+        if self.size == 1:
+            return [value]
+        values: list[Any] | None = [None] * self.size if self.writes else None
+        with _told():
+            distributed.gather_object(value, values)
+        return values or []
+
     def average_gradients(self, module: nn.Module) -> None:
         """Let every process have the mean of all gradients."""
         if self.size == 1:

@@ -14,7 +14,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from goexplore.errors import ConfigError, PolicyError
-from goexplore.files import as_record, json_sha256, parse_json, versions, written_whole
+from goexplore.files import as_record, json_sha256, open_to_read, parse_json, versions, written_whole
 from goexplore.play import PreprocessingConfig
 from goexplore.problems import EnvironmentSpec, Problem, environment_from_file
 from goexplore.training._network import NetworkConfig, Policy
@@ -98,6 +98,7 @@ def load_policy(file: Path, problem: Problem | None = None) -> tuple[Policy, Abo
     The `problem` has to be given where it comes from an import path: a file never makes us import code.
     """
     try:
+        open_to_read(file).close()  # no pipe, which would let us wait for ever
         with safe_open(file, framework="pt") as opened:
             written = parse_json((opened.metadata() or {}).get("goexplore", "null"))
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118

@@ -352,7 +352,7 @@ class _TrainingSession(Session):
 
     def _save(self) -> None:
         self.saved()
-        rollouts = self._group.gather(self._training.rollouts())
+        rollouts = self._group.bring(self._training.rollouts())
         if self.writes:
             self._directory.write_checkpoint(
                 self._training.policy,

@@ -26,8 +26,8 @@ class StateBankConfig:
     real_start_share: float = 0.25
     """Share of the rollouts that begin at the real start of the game, with no-ops."""
     after_death: float = 0.5
-    """Probability that, after a life is lost in a rollout from the real start, the next rollout begins right
-    there. A policy must know how to go on where a new life begins."""
+    """Probability that, after a life is lost, the next rollout begins right there. A policy must know how to
+    go on in a new life, wherever it begins: without the things that the last one carried, for example."""
     own_share: float = 0.25
     """Share of the other rollouts that begin at a state that the policy itself has reached."""
     held_up_share: float = 0.5

@@ -53,16 +53,17 @@ static int32_t *index_slot(const IndexColumns *index, size_t entries, uint64_t l
     return NULL;
 }
 
-/* Put all entries into empty slots, of which there are more. */
-static void index_fill(int32_t *slots, size_t slot_count, const uint64_t *digests, size_t entries)
+/* Put entries into slots, of which there are more than entries; return whether all of them differ. */
+static bool index_fill(int32_t *slots, size_t slot_count, const uint64_t *digests, size_t first, size_t entries)
 {
-    const size_t mask = slot_count - 1;
-    for (size_t entry = 0; entry < entries; entry++) {
-        size_t slot = (size_t)digests[2 * entry] & mask;
-        while (slots[slot] != NO_ENTRY)
-            slot = (slot + 1) & mask;
-        slots[slot] = (int32_t)entry;
+    const IndexColumns index = {.slots = slots, .slot_count = slot_count, .digests = (uint64_t *)(uintptr_t)digests};
+    for (size_t entry = first; entry < entries; entry++) {
+        int32_t *slot = index_slot(&index, entry, digests[2 * entry], digests[2 * entry + 1]);
+        if (slot == NULL || *slot != NO_ENTRY)
+            return false;
+        *slot = (int32_t)entry;
     }
+    return true;
 }
 
 #endif

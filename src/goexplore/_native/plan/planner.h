@@ -12,7 +12,7 @@
 #include "../explore/random.h"
 
 /* How far around the last place the next one is looked for first, and how near is near enough: in bytes of memory. */
-enum { BACK = 5, AHEAD = 14, NEAR_ENOUGH = 10, LOST = 14, PATIENCE = 14, NOWHERE_NEAR = 1 << 30, OTHER_POSTURE = 9 };
+enum { BACK = 5, AHEAD = 14, NEAR_ENOUGH = 10, LOST = 14, PATIENCE = 14, NOWHERE_NEAR = 1 << 30, OTHER_POSTURE = 9, KINDS = 32 };
 
 /* One training frame of a demonstration; the columns of Reference.rows. */
 typedef struct {
@@ -23,11 +23,18 @@ typedef struct {
     int32_t stretch;       /* the number of its level of its demonstration */
 } Row;
 
+/* Gains that count as the same; the columns of Reference.kinds. */
+typedef struct {
+    int32_t level, room; /* -1: any room */
+    int32_t least;       /* points */
+    int32_t number;      /* among those of the level */
+} Kind;
+
 /* A level of a demonstration. */
 typedef struct {
     int32_t first, last;            /* rows */
     int32_t end;                    /* the last row of the whole demonstration */
-    int32_t first_gain, gain_count; /* points since the level began, after each gain */
+    int32_t first_gain, gain_count; /* the kind of each gain */
 } Stretch;
 
 typedef struct {
@@ -38,7 +45,8 @@ typedef struct {
 
 typedef struct {
     int32_t row, stall; /* where in the reference, and for how many training frames there */
-    int32_t base;       /* the score with which the level began */
+    int32_t score;
+    uint8_t won[KINDS]; /* how many gains of each kind since the level began */
 } Tracker;
 
 typedef struct {
@@ -60,6 +68,9 @@ typedef struct {
     uint32_t row_count;
     int32_t *gains;
     uint32_t gain_count;
+    int32_t first_score; /* some games begin with points */
+    Kind *kinds;         /* those of a level one after the other, the smallest first */
+    uint32_t kind_count;
     Stretch *stretches;
     uint32_t stretch_count;
     int32_t *by_room;     /* rows, those of a room one after the other */
@@ -74,6 +85,7 @@ static void planner_free(Planner *planner)
     free(planner->grounded);
     free(planner->rows);
     free(planner->gains);
+    free(planner->kinds);
     free(planner->stretches);
     free(planner->by_room);
 }
@@ -114,14 +126,29 @@ static Row place_of(const Planner *planner, const State *state)
     return here;
 }
 
-/* How many gains of a stretch some points are worth. */
-static int32_t stage_of(const Planner *planner, const Stretch *stretch, int32_t points)
+/* Take note of a reward: it is of the largest kind that it is worth, of those that are won there. */
+static void win(const Planner *planner, int32_t reward, const Row *here, uint8_t won[KINDS])
 {
-    int32_t stage = 0;
-    for (int32_t gain = 0; gain < stretch->gain_count; gain++)
-        if (planner->gains[stretch->first_gain + gain] <= points + planner->deficit)
-            stage = gain + 1;
-    return stage;
+    int32_t found = -1;
+    for (uint32_t at = 0; reward > 0 && at < planner->kind_count; at++) {
+        const Kind *kind = &planner->kinds[at];
+        if (kind->level == here->level && (kind->room < 0 || kind->room == here->room) &&
+            kind->least <= (int64_t)reward + planner->deficit)
+            found = kind->number;
+    }
+    if (found >= 0 && won[found] < UINT8_MAX)
+        won[found]++;
+}
+
+/* How many gains of a stretch, from its first on, are among those that were won. */
+static int32_t stage_of(const Planner *planner, const Stretch *stretch, const uint8_t won[KINDS])
+{
+    uint8_t left[KINDS];
+    memcpy(left, won, sizeof left);
+    for (int32_t stage = 0; stage < stretch->gain_count; stage++)
+        if (left[planner->gains[stretch->first_gain + stage]]-- == 0)
+            return stage;
+    return stretch->gain_count;
 }
 
 static inline int32_t distance(const Row *row, const Row *here, int32_t stage)
@@ -135,9 +162,14 @@ static inline int32_t distance(const Row *row, const Row *here, int32_t stage)
 static Tracker follow(const Planner *planner, const State *state, Tracker before)
 {
     const Row here = place_of(planner, state);
-    const int32_t base = here.level > planner->rows[before.row].level ? state->score : before.base;
+    const int32_t score = state->score - planner->first_score;
+    if (here.level > planner->rows[before.row].level)
+        memset(before.won, 0, sizeof before.won);
+    else
+        win(planner, score - before.score, &here, before.won);
+    before.score = score;
     const Stretch *stretch = &planner->stretches[planner->rows[before.row].stretch];
-    int32_t stage = stage_of(planner, stretch, state->score - base);
+    int32_t stage = stage_of(planner, stretch, before.won);
     int32_t nearest = NOWHERE_NEAR - 1, found = -1;
     const int32_t from = before.row - BACK < stretch->first ? stretch->first : before.row - BACK;
     const int32_t to = before.row + AHEAD > stretch->last ? stretch->last : before.row + AHEAD;
@@ -152,7 +184,7 @@ static Tracker follow(const Planner *planner, const State *state, Tracker before
             const Row *row = &planner->rows[planner->by_room[at]];
             if (row->stretch != current) {
                 current = row->stretch;
-                stage = stage_of(planner, &planner->stretches[current], state->score - base);
+                stage = stage_of(planner, &planner->stretches[current], before.won);
             }
             const int32_t far = distance(row, &here, stage);
             if (far <= nearest)
@@ -160,8 +192,10 @@ static Tracker follow(const Planner *planner, const State *state, Tracker before
         }
     }
     if (found < 0 || nearest > LOST || found == before.row)
-        return (Tracker){before.row, before.stall < PATIENCE ? before.stall + 1 : 0, before.base};
-    return (Tracker){found, 0, base};
+        before.stall = before.stall < PATIENCE ? before.stall + 1 : 0;
+    else
+        before.row = found, before.stall = 0;
+    return before;
 }
 
 static uint32_t action_at(const Planner *planner, Tracker tracker)

@@ -1,0 +1,401 @@
+"""A search as the page sees it: its newest checkpoint as columns, and everything about a cell."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.demos import SUFFIX
+from goexplore.envs import Location
+from goexplore.errors import GoExploreError
+from goexplore.problems import Problem
+from goexplore.runs import SearchDirectory, SearchMetrics
+from goexplore.serve import _jobs as jobs
+from goexplore.serve._columns import Column, Table, pack_change
+from goexplore.serve._film import CODECS, PICTURES_PER_PART, Film
+from goexplore.serve._layout import Layout, different_locations, rooms_layout, tree_layout
+from goexplore.serve._source import Helpers, NotThere, Outdated, Source
+
+_KEPT = 2
+"""Checkpoints in memory: the newest, and the one that pages are just turning from."""
+_SHARE = 0.01
+"""Of one core, at most, for reading checkpoints that nobody asked for; a helper may take as much again."""
+_PICTURES_OF_ROOM = 4
+_MOST_VIDEOS = 64
+"""Parts of videos that are kept."""
+
+
+class SearchSource(Source):
+    """One search."""
+
+    kind = "search"
+    metrics_kind = SearchMetrics
+
+    def __init__(self, path: Path, name: str, problem: Problem | None, helpers: Helpers) -> None:
+        super().__init__(path, name, problem, helpers)
+        self._tables: list[Table] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._damaged: str | None = None
+        self._next_load = 0.0
+        self._layouts: dict[tuple[str, str], Layout] = {}
+        self._probabilities: dict[str, Column] = {}
+        self._rooms: dict[Location, bytes | None] = {}
+        self._parts: dict[tuple[str, int, int], bytes] = {}
+        self._about: dict[str, Any] | None = None
+        self._setting: jobs.Setting | None = None
+        self._problem: Problem | None = None
+        self.unplayable: str | None = None
+        """Why there are no pictures, if there are none."""
+
+    def forget(self) -> None:
+        """Drop everything that was read."""
+        with self.lock:
+            self.close()
+            self._tables.clear()
+            self._begin()
+
+    def close(self) -> None:
+        """Let go of files."""
+        for table in self._tables:
+            table.close()
+
+    @property
+    def version(self) -> str | None:
+        """The checkpoint that is shown."""
+        return self._tables[-1].version if self._tables else None
+
+    # Reading
+
+    def look_closer(self) -> dict[str, Any]:
+        """Read a checkpoint that is new, unless the last one was read so recently that it would cost much."""
+        with self.lock:
+            name = _newest(self.path)
+            waiting = name is not None and name != (self._tables[-1].folder.name if self._tables else None)
+            if waiting and name != self._damaged and time.monotonic() >= self._next_load:
+                self._load(name)
+        return {"checkpoint": name, "shown": self._tables[-1].folder.name if self._tables else None}
+
+    def _load(self, name: str | None) -> None:
+        began = time.thread_time()
+        try:
+            directory = SearchDirectory.open(self.path)
+            saved = directory.newest_files()
+            if not self._tables or self._tables[-1].folder != saved.folder:
+                table = Table(saved)
+                self._settle(directory, table)
+                for layout in self._layout_names():
+                    self._layouts[table.version, layout] = self._lay_out(table, layout)
+                self._tables.append(table)
+                self._rooms = {room: shown for room, shown in self._rooms.items() if shown is not None}
+        except GoExploreError:
+            self._damaged = name  # not once more every second
+            raise
+        while len(self._tables) > _KEPT:
+            old = self._tables.pop(0)
+            old.close()
+            self._layouts = {key: each for key, each in self._layouts.items() if key[0] != old.version}
+            self._probabilities.pop(old.version, None)
+        self._next_load = time.monotonic() + (time.thread_time() - began) / _SHARE
+
+    def _settle(self, directory: SearchDirectory, table: Table) -> None:
+        """Find the problem, which revisions may have changed, and what is to be known of its environment."""
+        self.unplayable = None
+        try:
+            problem = directory.problem(self.given).after_revisions(table.revisions)
+            if problem != self._problem:
+                self._setting = self.helpers.pictures.call(jobs.describe, problem.env)
+                self._problem = problem
+        except GoExploreError as error:
+            self._problem, self._setting = None, None
+            self.unplayable = " ".join(str(error).split())
+
+    def table(self, version: str) -> Table:
+        """Return a checkpoint that a page knows."""
+        for table in self._tables:
+            if table.version == version:
+                return table
+        raise Outdated(f"expected a checkpoint that is still known, got {version}: there is a newer one")
+
+    def _layout_names(self) -> list[str]:
+        has_map = self._setting is not None and self._setting.plan is not None
+        return ["map", "tree"] if has_map else ["tree"]
+
+    def _lay_out(self, table: Table, name: str) -> Layout:
+        if name == "tree":
+            return tree_layout(*table.forest.places())
+        assert self._setting is not None
+        assert self._setting.plan is not None
+        assert self._problem is not None
+        areas = self.helpers.pictures.call(jobs.cell_areas, self._problem, table.cells)
+        return rooms_layout(self._setting.plan, table["level"], table["room"], areas)
+
+    # What pages ask for
+
+    def about(self) -> dict[str, Any]:
+        """Return what a page has to know to show the newest checkpoint."""
+        with self.lock:
+            if not self._tables:
+                self.look()
+            if not self._tables:
+                message = self.sight.get("message") or f"{self.path} has no checkpoint yet"
+                raise NotThere(str(message))
+            table = self._tables[-1]
+            if self._about is None or self._about["version"] != table.version:
+                self._about = self._describe(table)
+            return self._about
+
+    def _describe(self, table: Table) -> dict[str, Any]:
+        status = table.status
+        return {
+            "version": table.version,
+            "rows": len(table),
+            "problem": self._name(),
+            "status": {
+                "game_frames": status.game_frames,
+                "cells": status.cells,
+                "rooms": status.rooms,
+                "level": status.level,
+                "best_score": status.best_score,
+                "has_result": status.has_result,
+            },
+            "columns": [column.about() for column in table.columns.values()],
+            "has_probabilities": self._problem is not None,
+            "names": table.column_names,
+            "layouts": {name: self._layouts[table.version, name].about() for name in self._layout_names()},
+            "rooms": self._room_places(table),
+            "best": _best(table),
+            "unplayable": self.unplayable,
+        }
+
+    def _name(self) -> str:
+        if self._problem is not None:
+            return self._problem.name
+        search = SearchDirectory(self.path).info().get("search", {})
+        problem = search.get("problem", {}) if isinstance(search, dict) else {}
+        return str(problem.get("name", "")) if isinstance(problem, dict) else ""
+
+    def _room_places(self, table: Table) -> list[dict[str, Any]]:
+        plan = None if self._setting is None else self._setting.plan
+        if plan is None:
+            return []
+        found = set(different_locations(table["level"], table["room"])[0])
+        corners = plan.corners(sorted({each.level for each in found}))
+        return [
+            {
+                "level": level,
+                "room": room,
+                "found": Location(level, room) in found,
+                "box": [left, top, left + plan.shown_width, top + plan.height],
+            }
+            for (level, room), (left, top) in corners.items()
+        ]
+
+    def layout(self, version: str, name: str) -> bytes:
+        """Return where the cells lie."""
+        with self.lock:
+            self.table(version)
+            if (version, name) not in self._layouts:
+                raise NotThere(f"expected a layout ({', '.join(self._layout_names())}), got {name!r}")
+            return self._layouts[version, name].pack()
+
+    def column(self, version: str, name: str, since: str | None) -> tuple[bytes, bool]:
+        """Return a column, or only what changed since another checkpoint, and whether it is only that."""
+        new = self._column(self.table(version), name)
+        if since is not None:
+            with self.lock:
+                try:
+                    old = self._column(self.table(since), name)
+                except (Outdated, NotThere):
+                    old = None
+            if (
+                old is not None
+                and old.values.dtype == new.values.dtype
+                and old.texts == new.texts
+                and len(old.values) <= len(new.values)
+            ):
+                return pack_change(old.values, new.values), True
+        return new.values.tobytes(), False
+
+    def _column(self, table: Table, name: str) -> Column:
+        if name == "probability":
+            return self._probability(table)
+        if name not in table.columns:
+            raise NotThere(f"expected a column ({', '.join(table.columns)}), got {name!r}")
+        return table.columns[name]
+
+    def _probability(self, table: Table) -> Column:
+        if table.version not in self._probabilities:
+            values = self.helpers.archives.call(
+                jobs.probabilities, self.path, self._playable(), table.folder.name
+            )
+            if len(values) != len(table):
+                raise Outdated("expected the archive of this checkpoint, got another: there is a newer one")
+            self._probabilities[table.version] = Column(name="probability", values=values.astype("<f8"))
+        return self._probabilities[table.version]
+
+    def matching(self, version: str, condition: str) -> bytes:
+        """Return which entries a condition is true of, one bit each."""
+        return _bits(self.table(version).matching(condition))
+
+    def cell(self, version: str, entry: int) -> dict[str, Any]:
+        """Return everything about a cell that is known without playing."""
+        table = self.table(version)
+        row = table.row(entry)
+        chain = table.forest.chain(entry)
+        shown: dict[str, Any] = {
+            "entry": entry,
+            "values": row,
+            "explorations": len(chain),
+            "lineage": table.forest.lineage(entry).tolist(),
+            "descendants": len(table.forest.descendants(entry)),
+            "commands": self._commands(entry),
+            "film": None,
+        }
+        if self._setting is not None:
+            film = Film(
+                pictures=len(table.actions(entry)) * self._setting.pictures_per_step + 1,
+                pictures_per_step=self._setting.pictures_per_step,
+            )
+            shown["film"] = {
+                "pictures": film.pictures,
+                "pictures_per_step": film.pictures_per_step,
+                "pictures_per_second": film.pictures_per_second,
+                "pictures_per_part": PICTURES_PER_PART,
+                "codecs": CODECS,
+            }
+        return shown
+
+    def _commands(self, entry: int) -> dict[str, str]:
+        """Return commands of goexplore that go on from here, ready for a shell."""
+        run, cell = str(self.path), str(entry)
+        more = [] if self.given is None else ["--problem", self.given.name]
+        words = {
+            "video": ["goexplore", "video", run, "--cell", cell, "--out", f"cell-{cell}.mp4"],
+            "demonstration": ["goexplore", "demos", run, "--cell", cell, "--out", f"demos-{cell}"],
+        }
+        return {what: shlex.join([*command, *more]) for what, command in words.items()}
+
+    def descendants(self, version: str, entry: int) -> bytes:
+        """Return which entries' trajectories go on from this one's end, one bit each."""
+        table = self.table(version)
+        table.row(entry)
+        mask = np.zeros(len(table), np.bool_)
+        mask[table.forest.descendants(entry)] = True
+        return _bits(mask)
+
+    def picture(self, version: str, entry: int) -> bytes:
+        """Return the state of a cell, as a PNG."""
+        table = self.table(version)
+        table.row(entry)
+        return self.helpers.pictures.call(jobs.picture, self._playing().env, table.actions(entry))
+
+    def way(self, version: str, entry: int) -> dict[str, Any]:
+        """Return the way to a cell: for each training frame the entry of its cell, or -1, and the score."""
+        table = self.table(version)
+        table.row(entry)
+        found = self.helpers.pictures.call(jobs.way, self._playable(), table.actions(entry))
+        return {
+            "entries": [table.entry_of.get(cell, -1) for cell in found.cells],
+            "scores": list(found.scores),
+        }
+
+    def video_part(self, version: str, entry: int, number: int) -> bytes:
+        """Return a part of the video of how a cell was reached."""
+        table = self.table(version)
+        table.row(entry)
+        key = (version, entry, number)
+        if key not in self._parts:
+            env, actions = self._playing().env, table.actions(entry)
+            self._parts[key] = self.helpers.pictures.call(jobs.video_part, env, actions, number)
+            while len(self._parts) > _MOST_VIDEOS:
+                del self._parts[next(iter(self._parts))]
+        return self._parts[key]
+
+    def demonstration(self, version: str, entry: int) -> tuple[str, bytes]:
+        """Return a name and the content of a demonstration's file: the way to a cell, replayed."""
+        table = self.table(version)
+        row = table.row(entry)
+        actions = table.actions(entry)
+        if not len(actions):
+            raise NotThere("expected a trajectory of at least one training frame, got the initial state")
+        problem = self._playable()
+        provenance = {
+            "run": self.path.name,
+            "seed": SearchDirectory(self.path).seed(),
+            "entry": entry,
+            "cell": row["cell"].removeprefix("0x"),
+            "search_game_frames": table.status.game_frames,
+            "event": row.get("event", ""),
+        }
+        fatal = int(table.last_action(entry)) if table.is_fatal(entry) else None
+        content = self.helpers.pictures.call(
+            jobs.demonstration, problem, actions, row["score"], fatal, provenance
+        )
+        return f"{problem.env.name}-cell-{entry}{SUFFIX}", content
+
+    def room_picture(self, level: int, room: int) -> bytes | None:
+        """Return a picture of a room in which there are cells."""
+        location = Location(level, room)
+        with self.lock:
+            if location not in self._rooms and self._tables:
+                self._photograph(self._tables[-1])
+            return self._rooms.setdefault(location, None)
+
+    def _photograph(self, table: Table) -> None:
+        """Take pictures of all rooms that have none yet."""
+        problem = self._playable()
+        locations, seen = _locations(table), table["times_seen"]
+        order = np.flatnonzero(table.explorable)
+        order = order[np.argsort(-seen[order].astype(np.int64), kind="stable")]
+        wanted: dict[Location, list[int]] = {}
+        for location, entry in zip(locations[order].tolist(), order.tolist(), strict=True):
+            known = Location(*location)
+            if known not in self._rooms and len(wanted.setdefault(known, [])) < _PICTURES_OF_ROOM:
+                wanted[known].append(entry)
+        states = {location: table.snapshots(entries) for location, entries in wanted.items()}
+        if states:
+            self._rooms |= self.helpers.pictures.call(jobs.room_pictures, problem, states)
+
+    def _playable(self) -> Problem:
+        """Return the problem on the engine whose snapshots the archive has."""
+        if self._problem is None:
+            raise NotThere(self.unplayable or "expected a problem that can be played, got none")
+        return self._problem
+
+    def _playing(self) -> Problem:
+        """Return the problem on the fastest engine: trajectories are the same on all of them."""
+        problem, _ = self._playable().with_engine("auto")
+        return problem
+
+
+def _newest(path: Path) -> str | None:
+    """Return the name of the newest checkpoint: whether it is whole is found out when it is read."""
+    try:
+        names = [each.name for each in (path / "checkpoints").iterdir()]
+    except OSError:
+        return None
+    return max((name for name in names if name.isascii() and name.isdigit()), key=int, default=None)
+
+
+def _locations(table: Table) -> NDArray[np.int64]:
+    return np.stack([table["level"].astype(np.int64), table["room"].astype(np.int64)], axis=1)
+
+
+def _best(table: Table) -> int:
+    """Return the entry to show first: the best result, or else what was found last, the longest of these."""
+    score, length = table["score"].astype(np.float64), table["length"].astype(np.int64)
+    results = (score > 0) | ((score < 0) & table.ended)
+    if results.any():
+        return int(np.lexsort((length, -score, ~results))[0])
+    return int(np.lexsort((-length, -table["found_at_game_frame"].astype(np.int64)))[0])
+
+
+def _bits(mask: NDArray[np.bool_]) -> bytes:
+    return np.packbits(mask, bitorder="little").tobytes()

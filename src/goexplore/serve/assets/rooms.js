@@ -1,0 +1,77 @@
+// Rooms below the cells: real pictures, each fetched once, when it comes into view.
+
+import { ink } from "./dom.js";
+
+export class Rooms {
+  #images = new Map();
+
+  constructor(run, stage) {
+    this.run = run;
+    this.stage = stage;
+    this.places = [];
+  }
+
+  get box() {
+    const boxes = this.places.map((place) => place.box);
+    const least = (at) => Math.min(...boxes.map((box) => box[at])), most = (at) => Math.max(...boxes.map((box) => box[at]));
+    return [least(0), least(1), most(2), most(3)];
+  }
+
+  /** The box of the rooms that were found, with a margin of half a room. */
+  get foundBox() {
+    const boxes = this.places.filter((place) => place.found).map((place) => place.box);
+    if (!boxes.length) return this.box;
+    const least = (at) => Math.min(...boxes.map((box) => box[at])), most = (at) => Math.max(...boxes.map((box) => box[at]));
+    return [least(0), least(1), most(2), most(3)];
+  }
+
+  draw(context, shade = null) {
+    const { stage } = this, { zoom } = stage.camera;
+    context.imageSmoothingEnabled = zoom < 1;
+    const unknown = ink("--unknown"), quiet = ink("--quiet");
+    context.font = "11px system-ui, sans-serif";
+    const levels = new Map();
+    for (const place of this.places) {
+      const [left, top] = stage.toScreen(place.box[0], place.box[1]);
+      const wide = (place.box[2] - place.box[0]) * zoom, high = (place.box[3] - place.box[1]) * zoom;
+      if (!levels.has(place.level)) levels.set(place.level, [left, top]);
+      levels.set(place.level, [Math.min(left, levels.get(place.level)[0]), Math.min(top, levels.get(place.level)[1])]);
+      if (left > stage.width || top > stage.height || left + wide < 0 || top + high < 0) continue;
+      const image = place.found ? this.#image(place) : null;
+      if (image?.complete && image.naturalWidth) context.drawImage(image, left, top, wide, high);
+      else {
+        context.fillStyle = unknown;
+        context.fillRect(left, top, wide, high);
+      }
+      shade?.(context, place, left, top, wide, high);
+      if (wide > 34) {
+        context.fillStyle = "#000b";
+        const text = String(place.room);
+        context.fillRect(left + 2, top + high - 15, context.measureText(text).width + 6, 13);
+        context.fillStyle = "#eee";
+        context.fillText(text, left + 5, top + high - 5);
+      }
+    }
+    if (levels.size > 1) {
+      context.fillStyle = quiet;
+      for (const [level, [left, top]] of levels) context.fillText(`level ${level}`, left, top - 5);
+    }
+  }
+
+  #image(place) {
+    const key = `${place.level}/${place.room}`;
+    if (!this.#images.has(key)) {
+      const image = new Image();
+      image.onload = () => this.stage.draw();
+      // Without a picture, the room stays a plain tile. Asked for anew when there is a newer checkpoint.
+      fetch(`api/runs/${this.run}/rooms/${key}`)
+        .then(async (answer) => {
+          if (answer.status === 200) image.src = URL.createObjectURL(await answer.blob());
+          else setTimeout(() => this.#images.delete(key), 30000);
+        })
+        .catch(() => this.#images.delete(key));
+      this.#images.set(key, image);
+    }
+    return this.#images.get(key);
+  }
+}

@@ -1,0 +1,179 @@
+// One training: where it begins its rollouts, how often they succeed, and where the policy's lives end.
+
+import { json } from "./api.js";
+import { CATEGORIES, colourOf } from "./colour.js";
+import { Chart } from "./curves.js";
+import { ink, make, short, shown, whole } from "./dom.js";
+import { Player } from "./player.js";
+import { Rooms } from "./rooms.js";
+import { Stage } from "./stage.js";
+
+export class TrainingPane {
+  constructor(number, sight, metrics, events) {
+    Object.assign(this, { number, metrics, events, evaluation: 0, about: null });
+    this.stage = new Stage(`Where lives end in ${sight.name}: arrows move, plus and minus zoom`);
+    this.rooms = new Rooms(number, this.stage);
+    this.stage.ondraw = () => this.#draw();
+    this.facts = make("p", { className: "facts" });
+    const options = { height: 130, sync: `training-${number}` };
+    this.charts = {
+      starts: new Chart("Starting points over training frames, one line per demonstration", options),
+      along: new Chart("Success of rollouts that begin along the way, by tenths of the way, in percent", { ...options, range: [0, 100] }),
+      success: new Chart("Success from the real start (black) and per demonstration, in percent", { ...options, range: [0, 100] }),
+      rollouts: new Chart("Rollouts that have ended", options),
+      entropy: new Chart("Entropy of the policy", options),
+      value: new Chart("Value loss", options),
+    };
+    this.body = make("div", { className: "training" }, this.stage.element,
+      make("div", { className: "charts" }, ...Object.values(this.charts).map((chart) => chart.element)));
+    this.element = make("section", { className: "pane", "aria-label": sight.name },
+      make("header", {}, make("h2", {}, sight.name), this.facts), this.body);
+  }
+
+  async refresh() {
+    this.about = await json(`runs/${this.number}`);
+    this.rooms.places = this.about.rooms;
+    this.stage.element.hidden = !this.about.rooms.length;
+    this.body.classList.toggle("flat", !this.about.rooms.length);
+    if (this.about.rooms.length) {
+      this.stage.box = this.rooms.box;
+      this.stage.fit();
+    }
+    this.update();
+    this.stage.draw();
+    this.element.dataset.painted = String(Math.round(performance.now()));
+  }
+
+  /** Shows the metrics as they are now. */
+  update() {
+    const fields = this.metrics.fields;
+    if (!fields || !this.about) return;
+    const x = fields.training_frames, colour = (i) => CATEGORIES[i % CATEGORIES.length];
+    const each = (field, scale = 1) => Array.from({ length: Math.max(0, ...field.map((row) => row.length)) }, (_, i) => ({
+      name: `demonstration ${i}`, colour: colour(i), x, y: field.map((row) => (row[i] === undefined || row[i] === null ? null : row[i] * scale)),
+    }));
+    const line = (name, values, scale = 1) => ({ name, colour: ink("--ink"), x, y: values.map((value) => (value === null ? null : value * scale)) });
+    const some = (lines) => lines.filter((one) => one.y.some((value) => value !== null && value !== undefined));
+    const show = (chart, lines) => {
+      const useful = some(lines);
+      chart.element.hidden = !useful.length;
+      if (useful.length) chart.show(useful);
+    };
+    show(this.charts.starts, each(fields.starting_points));
+    show(this.charts.along, each(fields.success_along_the_way, 100).map((one, i, all) => ({ ...one, name: `tenth ${i + 1}`, colour: colourOf(all.length > 1 ? i / (all.length - 1) : 0) })));
+    show(this.charts.success, [line("real start", fields.real_start_success, 100), ...each(fields.success_rates, 100).map((one) => ({ ...one, dashed: true }))]);
+    show(this.charts.rollouts, [line("rollouts", fields.rollouts)]);
+    show(this.charts.entropy, [line("entropy", fields.loss_entropy)]);
+    show(this.charts.value, [line("value loss", fields.loss_value)]);
+    const last = (field) => fields[field][fields[field].length - 1];
+    const facts = [["", this.about.problem], ["", this.about.method && `method ${this.about.method}`]];
+    if (x.length) {
+      facts.push([short(last("training_frames")), "training frames"], [whole(last("rollouts")), "rollouts"]);
+      if (last("real_start_success") !== null) facts.push([`${Math.round(100 * last("real_start_success"))} %`, "success from the real start"]);
+      const starts = last("starting_points");
+      if (starts.length) facts.push([starts.slice(0, 6).map(whole).join(", "), `of ${this.about.demonstrations.slice(0, 6).map((demo) => whole(demo.training_frames)).join(", ")}: starting points`]);
+      if (last("activity")) facts.push(["", last("activity")]);
+    }
+    this.facts.replaceChildren(...facts.filter(([number, what]) => number || what).map(([number, what]) => make("span", {}, make("b", {}, number), ` ${what}`)));
+  }
+
+  fit() {
+    this.stage.fit();
+  }
+
+  clear() {}
+  setTime() {}
+
+  #draw() {
+    const { stage } = this, [below, , above] = stage.layers;
+    if (!below.width || !this.about) return;
+    const contexts = [below, above].map((canvas) => {
+      const context = canvas.getContext("2d");
+      context.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
+      context.clearRect(0, 0, stage.width, stage.height);
+      return context;
+    });
+    const deaths = new Map((this.about.evaluations[this.evaluation]?.deaths ?? []).map((death) => [`${death.level}/${death.room}`, death.lives]));
+    const most = Math.max(1, ...deaths.values());
+    this.rooms.draw(contexts[0], (context, place, left, top, wide, high) => {
+      const lives = deaths.get(`${place.level}/${place.room}`);
+      if (!lives) return;
+      context.globalAlpha = 0.2 + (0.45 * lives) / most;
+      context.fillStyle = "#d43f3f";
+      context.fillRect(left, top, wide, high);
+      context.globalAlpha = 1;
+      const size = Math.max(10, Math.min(30, high / 3));
+      context.font = `600 ${size}px system-ui, sans-serif`;
+      context.textAlign = "center";
+      context.lineWidth = 3;
+      context.strokeStyle = "#000c";
+      context.strokeText(short(lives), left + wide / 2, top + high / 2 + size / 3);
+      context.fillStyle = "#fff";
+      context.fillText(short(lives), left + wide / 2, top + high / 2 + size / 3);
+      context.textAlign = "left";
+      context.font = "11px system-ui, sans-serif";
+    });
+  }
+
+  /** Shows the evaluations in the details: their episodes by no-ops and repetition, each with its video. */
+  details(element) {
+    this.player?.close();
+    const { evaluations, unplayable } = this.about;
+    if (!evaluations.length) {
+      element.replaceChildren(make("h2", {}, "Evaluations"),
+        make("p", { className: "quiet" }, "None yet. goexplore evaluate plays the stochastic game and keeps its episodes; they appear here, each with its video."),
+        ...(unplayable ? [make("p", { className: "wrong" }, unplayable)] : []));
+      return;
+    }
+    const chosen = evaluations[this.evaluation] ?? evaluations[0];
+    const select = make("select", { "aria-label": "Evaluation" }, ...evaluations.map((each, i) => make("option", { value: i, selected: i === this.evaluation },
+      `${short(each.training_frames)} training frames, ${each.until_score === null ? "whole games" : `until ${shown(each.until_score)} points`}, ${whole(each.episodes.length)} episodes`)));
+    select.addEventListener("change", () => {
+      this.evaluation = Number(select.value);
+      this.stage.draw();
+      this.details(element);
+    });
+    const scores = chosen.episodes.map((episode) => episode.score), low = Math.min(...scores), high = Math.max(...scores);
+    const repetitions = [...new Set(chosen.episodes.map((episode) => episode.repetition))].sort((a, b) => a - b);
+    const grid = make("div", { className: "episodes", role: "group", "aria-label": "Episodes by no-ops and repetition" });
+    grid.style.gridTemplateColumns = `2rem repeat(${repetitions.length}, minmax(1.2rem, 1fr))`;
+    const noOps = [...new Set(chosen.episodes.map((episode) => episode.no_ops))].sort((a, b) => a - b);
+    const holder = make("div");
+    grid.append(make("span", {}, ""), ...repetitions.map((repetition) => make("span", {}, String(repetition))));
+    for (const count of noOps) {
+      grid.append(make("span", {}, String(count)));
+      for (const repetition of repetitions) {
+        const episode = chosen.episodes.find((each) => each.no_ops === count && each.repetition === repetition);
+        const text = episode ? `${count} no-ops, repetition ${repetition}: score ${shown(episode.score)}, ${whole(episode.lives_lost)} lives lost` : "";
+        const button = make("button", { type: "button", title: text, "aria-label": text, "aria-pressed": "false", disabled: !episode });
+        button.style.background = episode ? colourOf(high > low ? (episode.score - low) / (high - low) : 0) : "transparent";
+        button.addEventListener("click", () => {
+          for (const other of grid.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
+          this.#watch(holder, chosen, episode, text);
+        });
+        grid.append(button);
+      }
+    }
+    const rows = chosen.deaths.slice(0, 12).map((death) => make("tr", {}, make("td", {}, `level ${death.level}, room ${death.room}`), make("td", {}, whole(death.lives))));
+    element.replaceChildren(...[
+      make("h2", {}, "Evaluations"),
+      make("div", { className: "row" }, select),
+      make("p", { className: "number" }, `Policy score ${chosen.score}`),
+      holder,
+      make("h3", {}, `Episodes: no-ops down, repetitions across; ${shown(low)} (dark) to ${shown(high)} points`),
+      grid,
+      rows.length ? make("h3", {}, "Where lives end") : null,
+      rows.length ? make("table", {}, make("tbody", {}, ...rows)) : null,
+      unplayable ? make("p", { className: "wrong" }, unplayable) : null,
+    ].filter(Boolean));
+  }
+
+  #watch(holder, evaluation, episode, text) {
+    this.player?.close();
+    const number = this.about.evaluations.indexOf(evaluation);
+    const film = { ...evaluation.film, pictures: Math.max(1, episode.game_frames - episode.no_ops + 1) };
+    this.player = new Player(film, `runs/${this.number}/evaluations/${number}/episodes/${episode.no_ops}/${episode.repetition}/video`);
+    holder.replaceChildren(make("h3", {}, text), this.player.element);
+    this.player.play();
+  }
+}
