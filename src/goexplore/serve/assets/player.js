@@ -63,6 +63,7 @@ export class Player {
     const source = (this.source = new MediaSource());
     this.video.src = URL.createObjectURL(source);
     source.addEventListener("sourceopen", () => {
+      if (this.closed || source.readyState !== "open") return; // another cell was clicked in between
       URL.revokeObjectURL(this.video.src);
       this.buffer = source.addSourceBuffer(type);
       source.duration = this.seconds;
