@@ -26,7 +26,7 @@ BLOCKS = [
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_code_in_the_docs_runs(block, tmp_path):
-    subprocess.run([sys.executable, "-c", block], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", block], cwd=tmp_path, check=True, timeout=600)
 
 
 def test_the_readme_explores_an_environment_of_your_own_in_twenty_lines():

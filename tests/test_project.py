@@ -45,9 +45,13 @@ class TestTheVersion:
 class TestAWorkflow:
     def test_calls_targets_that_the_makefile_has(self, workflow):
         makefile = (ROOT / "Makefile").read_text()
-        for command in commands(workflow):
-            for target in re.findall(r"\bmake ([a-z-]+)", command):
+        for job in yaml.safe_load(workflow.read_text())["jobs"].values():
+            several = job.get("strategy", {}).get("matrix", {}).get("target", [])
+            said = "\n".join(step.get("run", "") for step in job["steps"])
+            targets = re.findall(r"\bmake ([a-z-]+)", said)
+            for target in [*targets, *several]:
                 assert f"\n{target}:" in makefile
+            assert ("make ${{ matrix.target }}" in said) == bool(several)
 
     def test_may_only_read_unless_a_job_needs_more(self, workflow):
         assert yaml.safe_load(workflow.read_text())["permissions"] == {"contents": "read"}

@@ -340,3 +340,12 @@ def test_the_best_entry_is_found_anew_where_its_score_was_given_up_for_the_objec
     assert archive.best == 1
     archive.update([archive[0]], [result(candidate(b"a", score=0.0, objective=2.0))], game_frame=2)
     assert archive[archive.best].cell == b"c"
+
+
+@pytest.mark.parametrize("length", [1, 65_535, 65_536, 200_000])
+def test_a_root_after_any_number_of_actions(length):
+    archive = Archive()
+    actions = bytes(number % 7 for number in range(length))
+    archive.add_root(b"cell", b"snapshot", NOWHERE, actions=actions, score=5.0)
+    assert archive.trajectory(0) == actions
+    assert (archive[0].score, archive[0].length, archive.best) == (5.0, length, 0)

@@ -8,23 +8,34 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from goexplore.cli import main
-from tests.cli.commands import COMMAND, checkpoint, children, goexplore, tables, wait_until
+from tests.cli.commands import (
+    COMMAND,
+    checkpoint,
+    children,
+    goexplore,
+    goexplore_here,
+    is_at_work,
+    tables,
+    wait_until,
+)
 
-QUICK = ["--engine", "ale", "--exploration.batch-size", "20"]
+QUICK = ["--engine", "ale", "--exploration.batch-size", "5"]
+LIMIT = ["--game-frames", "20K"]
 
 
 def test_help_answers_at_once():
-    began = time.monotonic()
+    began = os.times()
     result = goexplore("--help")
+    ended = os.times()
     assert result.returncode == 0
     assert "explore" in result.stdout
-    assert time.monotonic() - began < 1.0
+    spent = ended.children_user - began.children_user + ended.children_system - began.children_system
+    assert spent < 1.0, "seconds of a processor, which others may be using too"
 
 
 def test_help_of_explore_lists_every_setting():
@@ -44,7 +55,7 @@ def test_help_of_explore_lists_every_setting():
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     run = tmp_path_factory.mktemp("runs") / "run"
-    result = goexplore("explore", "montezuma", "--game-frames", "40K", "--run-dir", run, *QUICK)
+    result = goexplore("explore", "montezuma", *LIMIT, "--run-dir", run, *QUICK)
     assert result.returncode == 0, result.stderr
     return run, result
 
@@ -79,7 +90,7 @@ def test_metrics_have_the_documented_names(finished):
         "spill_seconds",
         "page_reads",
     }
-    assert line["game_frames"] >= 40_000
+    assert line["game_frames"] >= 20_000
     assert line["game_frames_with_replay"] >= line["game_frames"]
 
 
@@ -90,17 +101,17 @@ def test_tensorboard_reads_the_event_file(finished):
     events = list(EventFileLoader(str(file)).Load())
     tags = {value.tag for event in events for value in event.summary.value}
     assert "explore/cells" in tags
-    assert events[-1].step >= 40_000
+    assert events[-1].step >= 20_000
 
 
 def test_verify_confirms_every_entry(finished):
-    result = goexplore("verify", finished[0], "--all")
+    result = goexplore_here("verify", finished[0], "--all")
     assert result.returncode == 0, result.stderr
     assert re.search(r"verified ([\d,]+) of \1 entries .* no mismatches", result.stdout)
 
 
 def test_info_summarises_the_run(finished):
-    text = goexplore("info", finished[0]).stdout
+    text = goexplore_here("info", finished[0]).stdout
     for words in (
         "problem      montezuma, seed 0",
         "engine       ale",
@@ -140,16 +151,14 @@ def test_verify_finds_a_trajectory_that_does_not_lead_where_it_should(finished, 
     meta = json.loads((folder / "meta.json").read_text())
     meta["sha256"]["archive.parquet"] = hashlib.sha256((folder / "archive.parquet").read_bytes()).hexdigest()
     (folder / "meta.json").write_text(json.dumps(meta))
-    result = goexplore("verify", run, "--all")
+    result = goexplore_here("verify", run, "--all")
     assert result.returncode == 1
     assert "entry 3: expected score" in result.stdout
 
 
 @pytest.mark.parametrize("workers", [["--workers", "0"], ["--workers", "3"]])
 def test_the_number_of_workers_does_not_change_a_byte(finished, workers, tmp_path):
-    result = goexplore(
-        "explore", "montezuma", "--game-frames", "40K", "--run-dir", tmp_path / "run", *QUICK, *workers
-    )
+    result = goexplore("explore", "montezuma", *LIMIT, "--run-dir", tmp_path / "run", *QUICK, *workers)
     assert result.returncode == 0, result.stderr
     assert tables(tmp_path / "run") == tables(finished[0])
 
@@ -161,10 +170,13 @@ def test_the_number_of_workers_does_not_change_a_byte(finished, workers, tmp_pat
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("montezuma-2021", "pitfall-pixels")),
     ],
 )
-def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(preset, start, tmp_path):
-    whole, run = tmp_path / "whole", tmp_path / "run"
-    assert goexplore("explore", preset, "--game-frames", "40K", "--run-dir", whole, *QUICK).returncode == 0
-    arguments = ["explore", preset, "--game-frames", "40K", "--run-dir", run, *QUICK]
+def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(preset, finished, start, tmp_path):
+    whole, run = finished[0], tmp_path / "run"
+    if preset != "montezuma":
+        whole = tmp_path / "whole"
+        result = goexplore("explore", preset, *LIMIT, "--run-dir", whole, *QUICK)
+        assert result.returncode == 0, result.stderr
+    arguments = ["explore", preset, *LIMIT, "--run-dir", run, *QUICK]
     often = ["--checkpoint-minutes", "0.002"]
     process = start(*arguments, *often)
     wait_until(lambda: (run / "checkpoints" / "000002").exists())
@@ -179,11 +191,9 @@ def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(preset, start,
 
 def test_a_worker_killed_in_the_middle_does_not_change_a_byte(finished, start, tmp_path):
     run = tmp_path / "run"
-    process = start(
-        "explore", "montezuma", "--game-frames", "40K", "--run-dir", run, "--workers", "2", *QUICK
-    )
-    wait_until(lambda: (run / "tensorboard").exists())
-    time.sleep(1.0)
+    arguments = ["explore", "montezuma", *LIMIT, "--run-dir", run, "--workers", "2", *QUICK]
+    process = start(*arguments, "--checkpoint-minutes", "0.002")
+    wait_until(lambda: (run / "checkpoints" / "000001").exists())
     os.kill(children(process)[0], signal.SIGKILL)
     assert process.wait(120) == 0
     assert tables(run) == tables(finished[0])
@@ -200,18 +210,17 @@ def test_an_interrupt_writes_a_checkpoint_and_stops_cleanly(finished, start, num
     run = tmp_path / "run"
     arguments = ["explore", "montezuma", "--run-dir", run, *QUICK]
     process = start(*arguments)
-    wait_until(lambda: (run / "tensorboard").exists())
-    time.sleep(1.5)
+    wait_until(lambda: (run / "tensorboard").exists() and is_at_work(process))
     workers = children(process)
     process.send_signal(number)
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "stopped:" in output
     assert "--resume" in errors
     assert len(list((run / "checkpoints").iterdir())) == 1
     for worker in workers:
         wait_until(lambda worker=worker: not Path(f"/proc/{worker}").exists())
-    result = goexplore(*arguments, "--resume", "--game-frames", "40K")
+    result = goexplore(*arguments, "--resume", *LIMIT)
     assert result.returncode == 0, result.stderr
     assert tables(run) == tables(finished[0])
 
@@ -219,18 +228,17 @@ def test_an_interrupt_writes_a_checkpoint_and_stops_cleanly(finished, start, num
 @pytest.mark.parametrize("ending", ["| head -1", "> /dev/full 2>&1"])
 def test_a_search_goes_on_where_nobody_can_read_what_it_prints(finished, ending, tmp_path):
     run = tmp_path / "run"
-    arguments = ["explore", "montezuma", "--game-frames", "40K", "--run-dir", str(run), *QUICK]
+    arguments = ["explore", "montezuma", *LIMIT, "--run-dir", str(run), *QUICK]
     command = shlex.join([*COMMAND, *arguments])
     subprocess.run(f"{command} {ending}", shell=True, capture_output=True, timeout=120, check=False)
     assert tables(run) == tables(finished[0])
 
 
 def test_workers_end_with_a_main_process_that_was_killed(start, tmp_path):
-    process = start("explore", "montezuma", "--run-dir", tmp_path / "run", *QUICK)
-    wait_until(lambda: (tmp_path / "run" / "tensorboard").exists())
-    time.sleep(0.5)
+    run = tmp_path / "run"
+    process = start("explore", "montezuma", "--run-dir", run, *QUICK)
+    wait_until(lambda: (run / "tensorboard").exists() and is_at_work(process))
     workers = children(process)
-    assert len(workers) >= 1
     process.kill()
     process.wait()
     for worker in workers:
@@ -366,16 +374,16 @@ def complains_about(capsys, *arguments):
 
 def test_a_run_that_exists_is_not_touched(finished):
     before = tables(finished[0])
-    result = goexplore("explore", "montezuma", "--run-dir", finished[0], *QUICK)
+    result = goexplore_here("explore", "montezuma", "--run-dir", finished[0], *QUICK)
     assert result.returncode == 2
     assert "continue it with --resume" in result.stderr
     assert tables(finished[0]) == before
 
 
 def test_a_resume_with_other_settings_is_refused(finished):
-    result = goexplore("explore", "montezuma", "--run-dir", finished[0], "--resume")
+    result = goexplore_here("explore", "montezuma", "--run-dir", finished[0], "--resume")
     assert result.returncode == 2
-    assert "exploration.batch_size is 20, not 1000" in result.stderr
+    assert "exploration.batch_size is 5, not 1000" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -415,15 +423,11 @@ def test_a_full_disk_is_one_clear_line(size, tmp_path):
     assert len(re.findall(r"^(?!engine: )", result.stderr.strip(), re.MULTILINE)) == 1
 
 
-def test_a_limit_on_the_score_stops_the_search(tmp_path):
-    result = goexplore("explore", "two-mazes", "--until-score", "100", "--run-dir", tmp_path / "run")
+def test_a_limit_on_the_score_stops_the_search_and_a_game_without_rooms_speaks_of_none(tmp_path, capsys):
+    run = tmp_path / "run"
+    result = goexplore_here("explore", "two-mazes", "--until-score", "100", "--run-dir", run)
     assert result.returncode == 0, result.stderr
     assert re.search(r"done: [\d,]+ game frames, [\d,]+ cells, best score [12]00", result.stdout)
-
-
-def test_a_game_without_rooms_speaks_of_none(tmp_path, capsys):
-    run = tmp_path / "run"
-    goexplore("explore", "two-mazes", "--until-score", "100", "--run-dir", run)
     assert main(["info", str(run)]) == 0
     assert main(["demos", str(run), "--out", str(tmp_path / "demos")]) == 0
     said = capsys.readouterr().out.replace(str(tmp_path), "")
@@ -433,6 +437,7 @@ def test_a_game_without_rooms_speaks_of_none(tmp_path, capsys):
 
 
 def test_any_atari_game_can_be_explored(tmp_path):
-    result = goexplore("explore", "ALE/Freeway-v5", "--game-frames", "10K", "--run-dir", tmp_path / "run")
+    run = tmp_path / "run"
+    result = goexplore_here("explore", "ALE/Freeway-v5", "--game-frames", "10K", "--run-dir", run)
     assert result.returncode == 0, result.stderr
-    assert goexplore("verify", tmp_path / "run", "--sample", "5").returncode == 0
+    assert goexplore_here("verify", run, "--sample", "5").returncode == 0

@@ -25,7 +25,7 @@ from goexplore.errors import ConfigError, OutputError
 from goexplore.games import certificate
 from goexplore.problems import find_problem
 from goexplore.runs import SavedRun
-from tests.cli.commands import checkpoint, goexplore, tables, wait_until
+from tests.cli.commands import checkpoint, goexplore, goexplore_here, tables, wait_until
 
 pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 
@@ -47,13 +47,17 @@ def explored(tmp_path_factory):
     return run
 
 
-def test_both_engines_leave_the_same_archive_but_for_the_snapshots(explored, tmp_path):
-    result = goexplore("explore", "montezuma", "--run-dir", tmp_path / "run", *QUICK, "--engine", "ale")
-    assert result.returncode == 0, result.stderr
-    folders = [checkpoint(run) for run in (explored, tmp_path / "run")]
-    ours, theirs = (pq.read_table(folder / "archive.parquet").drop_columns("snapshot") for folder in folders)
+def test_both_engines_leave_the_same_archive_but_for_the_snapshots(tmp_path):
+    short = ["--game-frames", "20K", "--exploration.batch-size", "5"]
+    runs = [tmp_path / engine for engine in ("native", "ale")]
+    for run in runs:
+        result = goexplore_here("explore", "montezuma", "--run-dir", run, *short, "--engine", run.name)
+        assert result.returncode == 0, result.stderr
+    ours, theirs = (
+        pq.read_table(checkpoint(run) / "archive.parquet").drop_columns("snapshot") for run in runs
+    )
     assert ours.equals(theirs)
-    assert tables(explored)[1] == tables(tmp_path / "run")[1]
+    assert tables(runs[0])[1] == tables(runs[1])[1]
 
 
 @pytest.mark.parametrize("workers", [["--workers", "0"], ["--workers", "1"], ["--workers", "3"]])
@@ -70,7 +74,7 @@ def test_stopped_and_resumed_the_archive_is_the_same(explored, start, number, tm
     process = start(*arguments)
     wait_until(lambda: (run / "checkpoints" / "000002").exists())
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
     result = goexplore(*arguments, "--resume")
     assert result.returncode == 0, result.stderr
     assert tables(run) == tables(explored)
@@ -86,13 +90,14 @@ def test_without_a_compiler_one_line_says_what_that_costs(explored, tmp_path):
 
 
 def test_a_run_goes_on_with_the_engine_that_it_has(explored):
-    result = goexplore("explore", "montezuma", "--run-dir", explored, *QUICK, "--engine", "ale", "--resume")
+    other = [*QUICK, "--engine", "ale"]
+    result = goexplore_here("explore", "montezuma", "--run-dir", explored, *other, "--resume")
     assert result.returncode == 2
     assert "expected --engine native" in result.stderr
 
 
 def test_verify_replays_on_the_reference(explored):
-    result = goexplore("verify", explored, "--all")
+    result = goexplore_here("verify", explored, "--all")
     assert result.returncode == 0, result.stdout
     assert re.search(r"verified ([\d,]+) of \1 entries .* no mismatches", result.stdout)
 
@@ -122,7 +127,7 @@ def test_a_difference_ends_the_use_of_the_native_engine_for_that_game(copied, mo
     saved = SavedRun.open(copied)  # what was found before can still be looked at
     assert saved.problem.env.engine == "native"
     assert saved.problem.env.with_engine("auto").env.engine == "ale"
-    result = goexplore("explore", "montezuma", "--run-dir", copied, *QUICK, "--resume")
+    result = goexplore_here("explore", "montezuma", "--run-dir", copied, *QUICK, "--resume")
     assert result.returncode == 2
     assert "was seen to differ" in result.stderr
 
@@ -137,7 +142,7 @@ def test_a_damaged_archive_is_not_the_engines_fault(copied):
     meta = json.loads((folder / "meta.json").read_text())
     meta["sha256"]["archive.parquet"] = hashlib.sha256((folder / "archive.parquet").read_bytes()).hexdigest()
     (folder / "meta.json").write_text(json.dumps(meta))
-    result = goexplore("verify", copied, "--all")
+    result = goexplore_here("verify", copied, "--all")
     assert result.returncode == 1
     assert "entry 5: the game's memory differs" in result.stdout
     assert "the archive is damaged" in result.stdout
@@ -270,13 +275,13 @@ def test_trust_that_cannot_be_noted_is_told_of(tmp_path, monkeypatch):
 
 
 def test_a_game_that_the_engine_does_not_know_is_refused(tmp_path):
-    result = goexplore("explore", "ALE/Pong-v5", "--engine", "native", "--run-dir", tmp_path / "run")
+    result = goexplore_here("explore", "ALE/Pong-v5", "--engine", "native", "--run-dir", tmp_path / "run")
     assert result.returncode == 2
     assert re.search(r"cannot play 'pong': .*--engine", result.stderr)
 
 
 def test_certify_compares_both_engines(explored):
-    result = goexplore(
+    result = goexplore_here(
         "certify", "montezuma_revenge", "--runs", explored, "--game-frames", "20K", "--workers", "1"
     )
     assert result.returncode == 0, result.stdout
@@ -318,6 +323,6 @@ def test_only_what_was_translated_gets_a_certificate(translated, monkeypatch, ca
 
 
 def test_certify_refuses_runs_of_other_games(explored):
-    result = goexplore("certify", "pitfall", "--runs", explored)
+    result = goexplore_here("certify", "pitfall", "--runs", explored)
     assert result.returncode == 2
     assert "expected a run of pitfall" in result.stderr

@@ -9,7 +9,7 @@ from PIL import Image
 from goexplore.api import _experts
 from goexplore.cli import main
 from goexplore.demos import find_demonstrations, write_demonstration
-from tests.cli.commands import goexplore
+from tests.cli.commands import goexplore_here
 from tests.training.driving import WAY, Driving
 from tests.training.mazes import ACTIONS, demonstrate
 
@@ -18,7 +18,7 @@ QUICK = ["--horizon", "12", "--tries", "2", "--random-plans", "4"]
 
 def said(*arguments):
     """Return what a command printed, and what it logged."""
-    result = goexplore(*arguments)
+    result = goexplore_here(*arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout, result.stderr
 

@@ -8,77 +8,76 @@ import pytest
 
 from goexplore.cli import main
 from goexplore.demos import write_demonstration
-from tests.cli.commands import goexplore
+from tests.cli.commands import goexplore_here
 from tests.training.mazes import demonstrate
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     run = tmp_path_factory.mktemp("looking") / "run"
-    result = goexplore(
-        "explore", "montezuma-2021", "--run-dir", run, "--game-frames", "40K", "--engine", "ale"
-    )
+    short = ["--game-frames", "16K", "--exploration.batch-size", "20", "--engine", "ale"]
+    result = goexplore_here("explore", "montezuma-2021", "--run-dir", run, *short)
     assert result.returncode == 0, result.stderr
     return run
 
 
 def test_the_whole_chain(run, tmp_path):
     """Each step is one command; each says what it wrote."""
-    result = goexplore("demos", run, "--out", tmp_path / "demos", "--cell", "5")
+    result = goexplore_here("demos", run, "--out", tmp_path / "demos", "--cell", "5")
     assert result.returncode == 0, result.stderr
     (demo,) = (tmp_path / "demos").iterdir()
     assert f"{demo}: score 0 (search score)" in result.stdout
-    result = goexplore("verify", demo)
+    result = goexplore_here("verify", demo)
     assert result.returncode == 0, result.stderr
     assert "all rewards and observations as it says" in result.stdout
     for source, name in ((demo, "demo.gif"), (run, "best.mp4")):
-        result = goexplore("video", source, "--out", tmp_path / name, "--scale", "1")
+        result = goexplore_here("video", source, "--out", tmp_path / name, "--scale", "1")
         assert result.returncode == 0, result.stderr
         assert (tmp_path / name).stat().st_size > 1000
-    assert goexplore("verify", run, "--sample", "5").returncode == 0
-    result = goexplore("report", run)
+    assert goexplore_here("verify", run, "--sample", "5").returncode == 0
+    result = goexplore_here("report", run)
     assert result.returncode == 0, result.stderr
     assert f"{run}/report.html" in result.stdout
     assert "5 of " in (run / "report.html").read_text()
-    result = goexplore("map", run, "--out", tmp_path / "map.png", "--colour", "seen")
+    result = goexplore_here("map", run, "--out", tmp_path / "map.png", "--colour", "seen")
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "map.png").stat().st_size > 1000
 
 
 def test_cells_are_listed(run):
-    result = goexplore("cells", run, "--where", "room == 1 and length > 3", "--sort", "length", "--csv")
+    result = goexplore_here("cells", run, "--where", "room == 1 and length > 3", "--sort", "length", "--csv")
     assert result.returncode == 0, result.stderr
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert 1 < len(rows) <= 20
     assert all(row["room"] == "1" and int(row["length"]) > 3 for row in rows)
     assert [int(row["length"]) for row in rows] == sorted(int(row["length"]) for row in rows)
-    shown = goexplore("cells", run, "--limit", "3").stdout
+    shown = goexplore_here("cells", run, "--limit", "3").stdout
     assert "3 of " in shown
     assert "times_seen" in shown
 
 
 def test_demonstrations_are_not_overwritten(run, tmp_path):
     arguments = ["demos", run, "--out", tmp_path, "--cell", "3"]
-    assert goexplore(*arguments).returncode == 0
+    assert goexplore_here(*arguments).returncode == 0
     before = {file: file.read_bytes() for file in tmp_path.iterdir()}
-    result = goexplore(*arguments)
+    result = goexplore_here(*arguments)
     assert result.returncode == 2
     assert "expected a folder without demonstrations" in result.stderr
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
-    assert goexplore("demos", run, "--out", tmp_path, "--cell", "3").returncode == 0
+    assert goexplore_here("demos", run, "--out", tmp_path, "--cell", "3").returncode == 0
     (demo,) = tmp_path.iterdir()
     written = json.loads(demo.read_text())
     written["content"]["training_frames"] += 1
     demo.write_text(json.dumps(written))
-    result = goexplore("verify", demo, "montezuma-first-key-00")
+    result = goexplore_here("verify", demo, "montezuma-first-key-00")
     assert result.returncode == 1
     bad, good = result.stdout.splitlines()
     assert bad.startswith(f"{demo.name}: expected the content that the checksum")
     assert good.startswith("montezuma-first-key-00.demo.json: replayed 288 game frames on ale: score 100")
-    result = goexplore("video", demo, "--out", tmp_path / "a.mp4")
+    result = goexplore_here("video", demo, "--out", tmp_path / "a.mp4")
     assert result.returncode == 2
     assert "expected the content that the checksum" in result.stderr
     assert not (tmp_path / "a.mp4").exists()
@@ -87,12 +86,12 @@ def test_a_demonstration_that_was_changed_is_refused_everywhere(run, tmp_path):
 def test_mazes_need_no_emulator_to_be_verified(tmp_path):
     file = tmp_path / "mazes.demo.json"
     write_demonstration(demonstrate(), file)
-    assert "replayed 63 game frames on python: score 200" in goexplore("verify", file).stdout
+    assert "replayed 63 game frames on python: score 200" in goexplore_here("verify", file).stdout
 
 
 def test_a_folder_of_demonstrations_is_verified(run, tmp_path):
-    assert goexplore("demos", run, "--out", tmp_path, "--cell", "3").returncode == 0
-    assert "as it says" in goexplore("verify", tmp_path).stdout
+    assert goexplore_here("demos", run, "--out", tmp_path, "--cell", "3").returncode == 0
+    assert "as it says" in goexplore_here("verify", tmp_path).stdout
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ import os
 import re
 import shutil
 import signal
+import sys
 
 import av
 import pytest
+import torch
 
-from tests.cli.commands import goexplore, tables, wait_until
+from tests.cli.commands import goexplore, goexplore_here, tables, wait_until
 
 MY_GAME = '''
 """A game of one's own."""
@@ -66,16 +68,27 @@ def command(folder):
     """Run a command in the user's folder; return what it printed."""
 
     def run(*arguments):
-        result = goexplore(*arguments, cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        with pytest.MonkeyPatch.context() as inside:
+            inside.chdir(folder)
+            result = goexplore_here(*arguments)
         assert result.returncode == 0, result.stderr
         return result.stdout
 
-    return run
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.delitem(sys.modules, "my_game", raising=False)
+        yield run
+    sys.modules.pop("my_game", None)
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
-def run(folder, command):
-    printed = command(*EXPLORE, "--run-dir", "run")
+def run(folder):
+    result = goexplore(*EXPLORE, "--run-dir", "run", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    printed = result.stdout
     assert re.search(r"done: [\d,]+ game frames, 9 cells, 1 ends? of episodes, best score 1 ", printed)
     assert "check: goexplore verify run --problem my_game:Lock" in printed
     return folder / "run"
@@ -143,8 +156,9 @@ def test_demonstrations_are_verified(demos, command):
 @pytest.fixture(scope="module")
 def training(demos, command, folder):
     printed = command(
-        *("robustify", "demos", "--run-dir", "training", "--preset", "tiny", *NAMED),
-        *("--training-frames", "6K", "--until-success", "0.8", "--workers", "1"),
+        *("robustify", "demos", "--run-dir", "training", "--preset", "tiny", "--environments", "8", *NAMED),
+        *("--episodes", "2", "--expert.horizon", "12", "--expert.tries", "2", "--cloning.steps", "20"),
+        *("--training-frames", "500", "--workers", "1"),
     )
     assert "try it: goexplore evaluate training --problem my_game:Lock" in printed
     return folder / "training"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import itertools
 import os
 import re
 import shlex
@@ -118,16 +119,37 @@ class TestMilestones:
         settle(follower._milestones)
         assert (tmp_path / "said").read_text() == "end\n"
 
+    def test_an_error_is_a_failure_even_if_all_progress_was_saved(self, finished, tmp_path):
+        follower = Follower(f"echo $GOEXPLORE_MILESTONE $GOEXPLORE_VALUE > {tmp_path / 'said'}", finished)
+
+        def fail():
+            with SearchDirectory.open(finished).locked():
+                follower.look()
+                raise OSError("no more")
+
+        with pytest.raises(OSError, match="no more"):
+            fail()
+        follower.look()
+        settle(follower._milestones)
+        assert (tmp_path / "said").read_text() == "failure failed: no more\n"
+
     def test_a_run_that_was_killed_has_failed(self, start, tmp_path):
         run, said = tmp_path / "run", tmp_path / "said"
         process = start("explore", "montezuma-2021", "--run-dir", run, "--workers", "1")
-        command = f"echo $GOEXPLORE_MILESTONE $GOEXPLORE_RUN >> {said}"
+        command = f"echo $GOEXPLORE_MILESTONE $GOEXPLORE_VALUE $GOEXPLORE_RUN >> {said}"
         watch = start("watch", run, "--on-milestone", command, "--seconds", "0.1")
         wait_until(lambda: "game frames" in look(run))
-        time.sleep(1)
+        better = itertools.count(10**6)
+
+        def is_followed():
+            """Tell whether what is better than ever before was noticed."""
+            self.record(SearchDirectory.open(run), game_frames=1, max_score=next(better), has_result=True)
+            return said.exists()
+
+        wait_until(is_followed)
         process.kill()
         process.wait()
-        wait_until(lambda: said.exists() and f"failure {run}\n" in said.read_text())
+        wait_until(lambda: said.exists() and f"failure killed {run}\n" in said.read_text())
         watch.kill()
         watch.wait()
 

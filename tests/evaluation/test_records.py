@@ -33,6 +33,7 @@ from goexplore.evaluation import (
 from goexplore.evaluation import _protocol as protocol
 from goexplore.games.two_mazes import TwoMazesConfig
 from goexplore.training import load_policy, save_policy
+from tests.cli.commands import is_at_work, wait_until
 from tests.training.mazes import MONTEZUMA, demonstrate, native
 
 CONFIG = EvaluationConfig(repetitions=3, max_game_frames=80)
@@ -101,7 +102,7 @@ def test_ctrl_c_stops_workers_at_once(tmp_path):
     arguments = ["random:ALE/MontezumaRevenge-v5", "--repetitions", "40", "--workers", "2"]
     command = [sys.executable, "-m", "goexplore", "evaluate", *arguments, "--max-game-frames", "20000"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(4)
+    wait_until(lambda: is_at_work(process))
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130

@@ -334,16 +334,16 @@ class Endless(Field):
 
 
 @pytest.mark.parametrize(
-    ("kind", "message"),
+    ("kind", "seconds", "message"),
     [
-        (Stillborn, "a worker process died while it made its environment"),
-        (Unwilling, "no licence for this simulator"),
-        (Endless, r"expected a worker process to make its environment within 0\.5 s, got none"),
+        (Stillborn, 60, "a worker process died while it made its environment"),
+        (Unwilling, 60, "no licence for this simulator"),
+        (Endless, 0.5, r"expected a worker process to make its environment within 0\.5 s, got none"),
     ],
 )
-def test_an_environment_that_cannot_be_made_is_told(kind, message):
+def test_an_environment_that_cannot_be_made_is_told(kind, seconds, message):
     with pytest.raises(WorkerError, match=message):
-        ProcessExecutor(partial(kernel_of, kind), workers=1, timeout_seconds=0.5)
+        ProcessExecutor(partial(kernel_of, kind), workers=1, timeout_seconds=seconds)
 
 
 class Elsewhere(Field):
@@ -397,7 +397,7 @@ def test_a_worker_that_hangs_is_mentioned_then_replaced_and_nothing_changes(tmp_
     real_wait = _processes.wait
     monkeypatch.setattr(_processes, "wait", lambda pipes, timeout: real_wait(pipes, 0.05))
     heard = []
-    executor = ProcessExecutor(partial(kernel_of, Hanging), workers=2, timeout_seconds=1.0, warn=heard.append)
+    executor = ProcessExecutor(partial(kernel_of, Hanging), workers=2, timeout_seconds=2.0, warn=heard.append)
     search = make_search(executor, batch_size=4)  # so few that each is sent alone
     search.run(lambda status: status.batches >= BATCHES)
     executor.close()

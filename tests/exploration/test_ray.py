@@ -139,14 +139,15 @@ slow = pytest.mark.slow
 needs_native = pytest.mark.skipif(native.atari is None, reason="there is no native engine")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "engine"),
     [
-        pytest.param(MONTEZUMA, "native", marks=[needs_native, pytest.mark.slow]),
-        pytest.param(PITFALL_PIXELS, "native", marks=[needs_native, pytest.mark.slow]),
-        pytest.param(TWO_MAZES, "auto", marks=pytest.mark.slow),
-        pytest.param(MONTEZUMA, "ale", marks=pytest.mark.slow),
-        pytest.param(FIELD, "auto"),
+        pytest.param(MONTEZUMA, "native", marks=needs_native),
+        pytest.param(PITFALL_PIXELS, "native", marks=needs_native),
+        (TWO_MAZES, "auto"),
+        (MONTEZUMA, "ale"),
+        (FIELD, "auto"),
     ],
 )
 def test_nodes_are_killed_and_join_in_the_middle_and_nothing_changes(
@@ -281,7 +282,7 @@ def test_closing_stops_actors_and_workers(executor_of):
     workers = [child for actor in mine for child in actor.children()]
     assert (len(mine), len(workers)) == (2, 2)
     executor.close()
-    _, alive = psutil.wait_procs([*mine, *workers], timeout=10)
+    _, alive = psutil.wait_procs([*mine, *workers], timeout=60)
     assert alive == []
 
 
@@ -329,7 +330,7 @@ def test_an_exception_on_a_node_reaches_the_user(executor_of):
 def test_what_cannot_begin_is_told(kind, settings, expected, message, executor_of):
     with pytest.raises(expected, match=re.compile(message, re.DOTALL)):
         executor_of(kind, **settings)
-    psutil.wait_procs(actors(), timeout=10)
+    psutil.wait_procs(actors(), timeout=60)
     assert actors() == []
 
 

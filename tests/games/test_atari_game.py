@@ -6,10 +6,12 @@ import pickle
 import pytest
 
 from goexplore import _native as native
+from goexplore.demos import find_demonstrations
 from goexplore.engines import rom_checksum, version_for
 from goexplore.envs import NOWHERE, AtariEnv, AtariFacts, Location, NativeAtariEnv
 from goexplore.errors import ConfigError
 from goexplore.games import AtariGame, certificate, facts
+from goexplore.games._character import find_character
 
 needs_native = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 MONTEZUMA = AtariGame(game="ALE/MontezumaRevenge-v5")
@@ -153,3 +155,22 @@ def test_without_a_native_engine_ale_py_plays(monkeypatch):
     assert binding.reason == f"ale-py: there is no native engine, {native.missing_because}"
     with pytest.raises(ConfigError, match="expected the native engine, got an installation without one"):
         MONTEZUMA.with_engine("native")
+
+
+@pytest.mark.parametrize(
+    ("sample", "most"), [("montezuma-5500-points-00", 0.02), ("pitfall-three-rooms-right", 0.02)]
+)
+def test_the_character_is_where_the_games_memory_says(sample, most):
+    (demonstration,) = find_demonstrations(sample, verify=False)
+    env = demonstration.env()
+    env.reset()
+    far = seen = 0
+    for action in demonstration.actions:
+        env.step(action)
+        found = find_character(env.observation())
+        if found is not None:
+            column, row = env.position()
+            seen += 1
+            far += abs(found[0] / 2 - column) > 5 or abs(found[1] + 50 - row) > 8
+    assert seen > 0.8 * len(demonstration.actions)
+    assert far <= most * seen

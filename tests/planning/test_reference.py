@@ -135,17 +135,50 @@ class TestLoops:
             walked = trajectory([*line(12), *line(12, **other)])
             assert walked.without_loops() == walked
 
-    def test_a_room_that_is_crossed_is_no_loop(self):
-        """Its number may change a frame earlier than the position, which is at the other end then."""
-        end = STEP * 11
-        crossed = [here(end - STEP * step, key="next") for step in range(12)]
-        walked = trajectory([*reversed(line(12)), here(0, key="next"), *crossed])
-        assert walked.without_loops() == walked
-
     def test_cells_have_no_loops(self):
         """Somebody who comes back to a cell may have been anywhere in it."""
         walked = trajectory([Place("a")] * 20 + [Place("b")])
         assert walked.without_loops() == walked
+
+
+class TestRooms:
+    """A room's number may change a frame earlier than the position, which is at the other end then."""
+
+    WIDTH = STEP * 11
+
+    def crossed(self):
+        """Return a walk to the left through two rooms, with such a place between them."""
+        first, second = ([self.there(STEP * step, room) for step in reversed(range(12))] for room in (2, 1))
+        return trajectory([*first, self.there(0, 1), *second])
+
+    def there(self, position, room):
+        return Place(room, (position,), room=room)
+
+    def test_the_first_place_in_a_room_is_where_the_second_is(self):
+        settled = self.crossed().settled()
+        assert settled.places[11:14] == [
+            self.there(0, 2),
+            self.there(self.WIDTH, 1),
+            self.there(self.WIDTH, 1),
+        ]
+
+    def test_a_room_that_is_crossed_is_no_loop(self):
+        settled = self.crossed().settled()
+        assert settled.without_loops() == settled
+
+    def test_who_enters_a_room_is_not_at_its_other_end(self):
+        made = Reference([self.crossed().settled()])
+        at_the_door = Tracker(11, room=2)
+        entered = made.follow(self.there(0, 1), 0.0, at_the_door)
+        assert entered == Tracker(11, room=1)
+        assert made.follow(self.there(self.WIDTH - STEP, 1), 0.0, entered) == Tracker(14, room=1)
+
+    def test_what_is_won_on_entering_counts(self):
+        rewards = [0.0] * 24
+        rewards[12] = 100.0
+        walked = self.crossed()
+        made = Reference([Trajectory(walked.actions, rewards, walked.places).settled()])
+        assert made.follow(self.there(0, 1), 100.0, Tracker(12, room=2)).won == won(1)
 
 
 class TestGains:
@@ -293,6 +326,14 @@ class TestLevels:
             tracker = made.follow(place, score + 50, tracker)
             assert tracker == Tracker(row, score=score + 50, won=won(1))
         assert made.is_at_the_end(tracker)
+
+    def test_a_treasure_counts_that_is_won_far_from_the_demonstrations_way(self):
+        made = self.made()
+        far = here(STEP * 19 + LOST + 1, "room of level 1", level=1)
+        tracker = made.follow(far, 100.0, Tracker(11, score=100.0, won=won(1)))
+        assert tracker == Tracker(12, stall=1, score=100.0), "the level is reached, wherever in it"
+        tracker = made.follow(far, 150.0, tracker)
+        assert made.follow(self.SECOND[12], 150.0, tracker).row == 12 + 12
 
     def test_the_window_ends_with_the_level(self):
         made = self.made()

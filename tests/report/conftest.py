@@ -43,7 +43,7 @@ def freeway(tmp_path_factory) -> Path:
     return explore("ALE/Freeway-v5", tmp_path_factory.mktemp("runs"), game_frames=20_000)
 
 
-def wait_for(tab, condition, seconds=30):
+def wait_for(tab, condition, seconds=90):
     """Wait until JavaScript says so. Playwright's own way is forbidden by the page's security policy."""
     deadline = time.monotonic() + seconds
     while not tab.evaluate(condition):

@@ -19,7 +19,7 @@ from goexplore.exploration import ExplorationConfig
 from goexplore.games.two_mazes import TWO_MAZES
 from goexplore.problems import DynamicConfig, Problem, find_problem
 from goexplore.runs import Limits, run_search
-from tests.cli.commands import COMMAND, goexplore, tables, wait_until
+from tests.cli.commands import COMMAND, goexplore, goexplore_here, tables, wait_until
 
 DYNAMIC = DynamicConfig(target_share=0.5, first_revision=6_000, sample_frames=300, draws=20)
 MAZES = replace(TWO_MAZES, cells=DYNAMIC)
@@ -102,7 +102,9 @@ def test_the_history_is_in_the_checkpoint_the_metrics_and_the_summary(mazes):
     meta = json.loads((run.checkpoint / "meta.json").read_text())
     assert [each["width"] for each in meta["content"]["revisions"]] == [each.width for each in run.revisions]
     assert run.metrics()[-1].revisions == len(run.revisions)
-    lines = [line for line in goexplore("info", mazes).stdout.splitlines() if line.startswith("revision ")]
+    lines = [
+        line for line in goexplore_here("info", mazes).stdout.splitlines() if line.startswith("revision ")
+    ]
     assert len(lines) == len(run.revisions)
     last = run.revisions[-1]
     assert f"{last.width} x {last.height} x {last.levels} at {last.game_frames:,} game frames" in lines[-1]
@@ -210,7 +212,7 @@ def test_killed_at_any_moment_and_resumed_the_archive_is_the_same(mazes, tmp_pat
     done = goexplore(*arguments, "--resume")
     assert done.returncode == 0, done.stderr
     assert tables(run) == tables(mazes)
-    verified = goexplore("verify", run, "--all")
+    verified = goexplore_here("verify", run, "--all")
     assert verified.returncode == 0, verified.stdout
 
 

@@ -16,7 +16,7 @@ from goexplore.archive import _spill as spill_module
 from goexplore.cli._progress import show_search
 from goexplore.errors import ConfigError, MemoryLimitError, RunDirectoryError
 from goexplore.problems import DynamicConfig, find_problem
-from goexplore.runs import Limits, run_search
+from goexplore.runs import Limits, SearchDirectory, run_search
 from goexplore.runs import _search_session as session
 from tests.cli.commands import tables
 
@@ -115,13 +115,18 @@ def test_a_disk_that_fills_while_the_archive_moves_there_costs_nothing(tmp_path,
     def full(*given):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    taken = iter([LIMIT // 2] * 40)
     with monkeypatch.context() as disk:
+        disk.setattr(session.ResidentMemory, "__call__", lambda self: next(taken, LIMIT))
         disk.setattr(spill_module.os, "posix_fallocate", full)
         with pytest.raises(RunDirectoryError, match="No space left on device"):
             explored(TWO_MAZES, tmp_path / "run", memory_limit=LIMIT)
+        saved = SearchDirectory.open(tmp_path / "run").read_checkpoint()
+        assert saved.status.game_frames > 0, "what was found before is not lost"
         with pytest.raises(RunDirectoryError, match="No space left on device"):
             explored(TWO_MAZES, tmp_path / "run", memory_limit=LIMIT, resume=True)
-    assert not list((tmp_path / "run" / "checkpoints").glob("*.damaged"))
+    checkpoints = tmp_path / "run" / "checkpoints"
+    assert not [*checkpoints.glob("*.damaged"), *checkpoints.glob(".*.part")]
     explored(TWO_MAZES, tmp_path / "run", memory_limit=LIMIT, resume=True)
     assert tables(tmp_path / "run") == tables(tmp_path / "free")
 

@@ -5,6 +5,7 @@ import functools
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,16 @@ from tests.cli.commands import COMMAND
 from tests.report.conftest import ENGINE, explore
 
 TOKEN = "a-token"
+
+EAGER = """
+import sys
+from goexplore.cli import main
+from goexplore.serve import _search
+
+_search._SHARE = 1.0
+sys.exit(main())
+"""
+"""The command, but it may spend a whole core on reading checkpoints: nobody waits for the next one."""
 
 
 @pytest.fixture(scope="session")
@@ -96,8 +107,8 @@ def served():
     """Run `goexplore serve`; return the address that it prints."""
     processes = []
 
-    def start(*arguments):
-        command = [*COMMAND, "serve", *map(str, arguments)]
+    def start(*arguments, eager=False):
+        command = [*([sys.executable, "-c", EAGER] if eager else COMMAND), "serve", *map(str, arguments)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         processes.append(process)
         line = process.stdout.readline()
@@ -107,5 +118,5 @@ def served():
     yield start
     for process in processes:
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
         assert (process.returncode, out, err) == (0, "", "")

@@ -236,6 +236,25 @@ def test_metrics_come_line_by_line(client, montezuma):
     assert answer["fields"]["game_frames"] == [line["game_frames"] for line in lines[1:]]
 
 
+def test_rollouts_of_a_training_are_told_with_their_places_on_the_map(serving, training):
+    client = serving(training)
+    rooms = {(each["level"], each["room"]): each["box"] for each in client.get("api/runs/0").json()["rooms"]}
+    ended = client.get("api/runs/0/rollouts").json()
+    lines = [json.loads(line) for line in (training / "rollouts.jsonl").read_text().splitlines()]
+    assert len(lines) > 10
+    assert ended["ending"] == [line["ending"] for line in lines]
+    assert ended["start"] == [line["start"] for line in lines]
+    for level, room, (x, y) in zip(ended["level"], ended["room"], ended["place"], strict=True):
+        left, top, right, bottom = rooms[level, room]
+        assert left <= x <= right
+        assert top <= y <= bottom
+    assert client.get("api/runs/1/rollouts").status_code == 404
+
+
+def test_a_search_has_no_rollouts(client):
+    assert client.get("api/runs/0/rollouts").status_code == 404
+
+
 def test_a_training_has_demonstrations_evaluations_and_episodes(serving, training):
     client = serving(training)
     shown = about(client)

@@ -15,7 +15,7 @@ from goexplore.errors import EngineError, EnvironmentContractError
 from goexplore.runs import SearchDirectory, SearchMetrics
 from goexplore.serve._forest import Forest
 from goexplore.serve._helper import Helper
-from goexplore.serve._metrics import MetricsTail
+from goexplore.serve._metrics import Tail
 from tests.cli.commands import checkpoint
 from tests.test_hostile_files import mutated
 
@@ -122,7 +122,7 @@ def test_no_configuration_is_too_strange_to_look_at(serving, copy):
 
 def test_metrics_are_read_once_each_and_anew_when_a_run_is_resumed(tmp_path):
     file = tmp_path / "metrics.jsonl"
-    tail = MetricsTail(file, SearchMetrics)
+    tail = Tail(file, SearchMetrics)
     tail.read()
     assert tail.lines == []
     file.write_text('{"game_frames": 1}\n{"game_frames": 2}\n{"game_fr')

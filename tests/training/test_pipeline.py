@@ -23,7 +23,7 @@ TINY = training_preset("tiny", "backward")
 @pytest.fixture(scope="module")
 def search(tmp_path_factory):
     run = tmp_path_factory.mktemp("search") / "run"
-    goexplore.explore("two-mazes", run_dir=run, game_frames=500_000)
+    goexplore.explore("two-mazes", run_dir=run, until_score=200.0, game_frames=500_000)
     return SavedRun.open(run)
 
 

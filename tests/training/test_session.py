@@ -117,6 +117,29 @@ def test_a_stop_changes_nothing(tmp_path, config, options):
     assert equal(weights(tmp_path / "one"), weights(tmp_path / "stopped"))
 
 
+def test_every_rollout_is_logged_as_it_ends(tmp_path):
+    status = train(tmp_path / "whole", updates=6).status
+    ended = TrainingDirectory.open(tmp_path / "whole").rollout_log.read()
+    assert len(ended) == status.rollouts > 0
+    assert {each.training_frames for each in ended} <= {FRAMES * update for update in range(1, 7)}
+    length = len(demonstrate().actions)
+    assert all(each.demonstration == 0 and 0 <= each.start < length for each in ended)
+    assert all(each.success == (each.ending == "success") for each in ended)
+    assert sum(each.success for each in ended if each.start == 0) == sum(status.real_starts)
+
+
+def test_a_stop_and_workers_change_nothing_in_the_log(tmp_path):
+    train(tmp_path / "whole", updates=6)
+    train(tmp_path / "workers", updates=6, env_workers=2)
+    train(tmp_path / "stopped", updates=3)
+    log = TrainingDirectory.open(tmp_path / "stopped").rollout_log
+    later = dataclasses.replace(log.read()[-1], training_frames=4 * FRAMES)
+    log.append([later])  # as if it had been killed after its checkpoint
+    train(tmp_path / "stopped", updates=6, resume=True)
+    logs = [(tmp_path / name / "rollouts.jsonl").read_bytes() for name in ("whole", "workers", "stopped")]
+    assert logs[0] == logs[1] == logs[2]
+
+
 def test_with_other_processes_rollouts_begin_anew_and_that_is_told(tmp_path, caplog):
     train(tmp_path / "run", updates=2, env_workers=2)
     assert train(tmp_path / "run", updates=3, resume=True).status.updates == 3

@@ -1145,9 +1145,9 @@ static PyObject *planner_judge(PlannerObject *self, PyObject *arguments)
     TrackerTuple tracker;
     int ceiling;
     PyObject *tuples, *list = NULL;
-    if (!PyArg_ParseTuple(arguments, "y*I(iidy#)O!y*Ii", &snapshot, &last, &tracker.tracker.row, &tracker.tracker.stall,
-                          &tracker.score, &tracker.won, &tracker.kinds, &PyTuple_Type, &tuples, &streams, &horizon,
-                          &ceiling))
+    if (!PyArg_ParseTuple(arguments, "y*I(iidy#i)O!y*Ii", &snapshot, &last, &tracker.tracker.row, &tracker.tracker.stall,
+                          &tracker.score, &tracker.won, &tracker.kinds, &tracker.tracker.room, &PyTuple_Type, &tuples,
+                          &streams, &horizon, &ceiling))
         return NULL;
     const Py_ssize_t count = PyTuple_GET_SIZE(tuples);
     const size_t draws = (size_t)streams.len / sizeof(uint64_t);
@@ -1188,15 +1188,15 @@ static PyObject *planner_follow(PlannerObject *self, PyObject *arguments)
 {
     Py_buffer snapshot;
     TrackerTuple tracker;
-    if (!PyArg_ParseTuple(arguments, "y*(iidy#)", &snapshot, &tracker.tracker.row, &tracker.tracker.stall, &tracker.score,
-                          &tracker.won, &tracker.kinds))
+    if (!PyArg_ParseTuple(arguments, "y*(iidy#i)", &snapshot, &tracker.tracker.row, &tracker.tracker.stall, &tracker.score,
+                          &tracker.won, &tracker.kinds, &tracker.tracker.room))
         return NULL;
     const bool read = read_situation(&self->planner, &snapshot, &tracker);
     PyBuffer_Release(&snapshot);
     if (!read)
         return NULL;
     const Tracker now = follow(&self->planner, &self->planner.machine.state, tracker.tracker);
-    return Py_BuildValue("iiiy#", now.row, now.stall, now.score, (const char *)now.won, (Py_ssize_t)KINDS);
+    return Py_BuildValue("iiiy#i", now.row, now.stall, now.score, (const char *)now.won, (Py_ssize_t)KINDS, now.room);
 }
 
 static PyObject *planner_played(PlannerObject *self, void *closure)

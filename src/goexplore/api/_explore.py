@@ -9,10 +9,12 @@ from typing import Any
 
 import gymnasium
 
-from goexplore.api._run import Run, read_run, worker_count
+from goexplore.api._run import Run, Trajectory, read_run, worker_count
+from goexplore.api._start import find_start
 from goexplore.api._temporary import TemporaryFolder
 from goexplore.cells import EventRule
 from goexplore.checks import require_env
+from goexplore.demos import Demonstration
 from goexplore.engines import EngineWish
 from goexplore.exploration import ExecutorWish, ExplorationConfig, StartMethod
 from goexplore.problems import CellsSpec, EnvironmentSpec, Problem, find_problem
@@ -44,6 +46,7 @@ def explore(
     start_method: StartMethod | None = None,
     timeout_seconds: float = 300.0,
     memory_limit: int | str | None = None,
+    start_from: Demonstration | Trajectory | Path | str | None = None,
 ) -> Run:
     """Explore a problem until a limit or an interrupt, and return the run (Phase 1, paper section 2.1).
 
@@ -83,6 +86,9 @@ def explore(
         timeout_seconds: How long one exploration in a worker process may take before the worker is replaced.
         memory_limit: Resident memory of all processes on this machine, in bytes or such as "2G". When it
             nears, a part of the archive moves to a file in `run_dir`. It changes nothing but the speed.
+        start_from: Begin at the end of this demonstration instead of in the initial state: what `run.demos()`
+            or `run.best` returned, a file, or a sample's name. It is replayed first. Trajectories of the run
+            begin with it, so they replay from the initial state all the same.
 
     A new problem is tested before anything is written: see `goexplore.check_env`.
 
@@ -111,6 +117,7 @@ def explore(
             reporter.log(f"return: {reason}")
         for note in notes:
             reporter.log(f"warning: {note}")
+    start = None if start_from is None else find_start(start_from, problem)
     temporary = TemporaryFolder() if run_dir is None else None
     path = temporary.path / "run" if temporary else Path(str(run_dir))
     outcome = run_search(
@@ -128,5 +135,6 @@ def explore(
         start_method=start_method,
         timeout_seconds=timeout_seconds,
         memory_limit=memory_limit,
+        start=start,
     )
     return read_run(path, problem, interrupted=outcome.interrupted, temporary=temporary)

@@ -160,9 +160,8 @@ class Archive:
         else:
             column = self._columns[name]
         values = np.frombuffer(column, np.dtype(column.typecode))
-        if name == "event":
-            values = np.array(self._event_names)[values]
-        return values[entries].copy() if isinstance(entries, slice) else values[entries]
+        chosen = values[entries].copy() if isinstance(entries, slice) else values[entries]
+        return np.array(self._event_names)[chosen] if name == "event" else chosen
 
     def set_counter(self, name: str, values: NDArray[np.int32]) -> None:
         """Set one counter of all entries."""
@@ -209,10 +208,14 @@ class Archive:
         """Return cells or snapshots of entries, one after the other, and where each begins and ends."""
         return self._bytes.gather(np.frombuffer(self._columns[name], np.int32)[entries])
 
-    def relieve(self, *, while_read: bool = False) -> None:
-        """Let byte strings leave the memory if its limit is near; see `MemoryLimit`."""
+    def relieve(self, *others: Archive, while_read: bool = False) -> None:
+        """Let byte strings leave the memory if its limit is near; see `MemoryLimit`.
+
+        `others` have the same limit, and theirs leave at the same time.
+        """
         if self.memory_limit is not None:
-            self.memory_limit.relieve((self._bytes, self.segments.strings), while_read=while_read)
+            stores = [store for each in (self, *others) for store in (each._bytes, each.segments.strings)]
+            self.memory_limit.relieve(stores, while_read=while_read)
 
     def require_memory(self) -> None:
         """Let byte strings leave the memory if its limit is near; raise an error if that is not enough."""
@@ -246,10 +249,21 @@ class Archive:
         return actions[:-1] if End(self._columns["end"][number]).is_fatal else actions
 
     def add_root(
-        self, cell: CellKey, snapshot: bytes, location: Location, objective: float | None = None
+        self,
+        cell: CellKey,
+        snapshot: bytes,
+        location: Location,
+        objective: float | None = None,
+        *,
+        actions: Actions = b"",
+        score: float = 0.0,
     ) -> Update:
-        """Begin with the initial state alone (paper section 2.1)."""
-        self.insert(cell, snapshot, ScoreLength(0.0, 0, objective), START, location, found_at=0)
+        """Begin with one state alone: the initial one (paper section 2.1), or the one that `actions` lead to.
+
+        `score` is what these actions win. They become segments that no exploration has played.
+        """
+        branch = self.segments.add_actions(START, actions)
+        self.insert(cell, snapshot, ScoreLength(score, len(actions), objective), branch, location, found_at=0)
         self._columns["times_seen"][0] = 1
         return Update(added=range(1), touched={0})
 

@@ -38,8 +38,7 @@ def recell(archive: Archive, cell_of: Callable[[Entry], CellKey]) -> Archive:
     for (cell, _, event), numbers in groups.items():
         winner = archive[_best(archive, numbers, event)]
         if len(new) % _OFTEN == 0:
-            new.relieve()
-            archive.relieve()
+            new.relieve(archive)
         new.insert(
             cell,
             winner.snapshot,

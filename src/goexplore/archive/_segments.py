@@ -14,6 +14,9 @@ from goexplore.archive._byte_store import ByteStore
 ROOT = 0
 """The segment of no actions at the initial state: where every trajectory begins."""
 
+_LONGEST = 65_535
+"""Actions of one segment: an offset takes two bytes."""
+
 
 Actions: TypeAlias = "bytes | tuple[int, ...]"
 """A trajectory's actions, one per training frame: bytes where no action needs more."""
@@ -80,6 +83,13 @@ class SegmentTree:
         self._handles.append(self._actions.put(actions))
         self._living += 1
         return len(self._parents) - 1
+
+    def add_actions(self, parent: Branch, actions: Actions) -> Branch:
+        """Grow as many segments as it takes for actions of any number, and return where they end."""
+        for begin in range(0, len(actions), _LONGEST):
+            part = actions[begin : begin + _LONGEST]
+            parent = Branch(self.add(parent, pack_actions(part, self.action_bytes)), len(part))
+        return parent
 
     def extend(
         self,

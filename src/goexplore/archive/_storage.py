@@ -66,9 +66,12 @@ def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> 
 
 
 def _groups(archive: Archive, count: int) -> Iterator[slice]:
-    """Yield the rows of each group; before each, the archive keeps below its memory limit."""
+    """Yield the rows of each group; before each, what is on the disk already leaves the memory if it has to.
+
+    Nothing more moves there: the disk may be what is full, and the archive has to be saved all the same.
+    """
     for start in range(0, max(count, 1), ROWS_OF_A_GROUP):
-        archive.relieve()
+        archive.relieve(while_read=True)
         yield slice(start, min(start + ROWS_OF_A_GROUP, count))
 
 

@@ -15,6 +15,7 @@ from goexplore.api import explore
 from goexplore.cli._arguments import parse, parse_count
 from goexplore.cli._milestones import announcing, search_heights
 from goexplore.cli._progress import event_lines, make_reporter, show_search, thousands
+from goexplore.demos import SUFFIX
 from goexplore.engines import EngineWish
 from goexplore.errors import ConfigError, ProblemError
 from goexplore.exploration import ExecutorWish, StartMethod
@@ -60,10 +61,12 @@ class _Options:
     """What to look for: the import path of a mapping from names to functions of (observation, info)."""
     engine: EngineWish = "auto"
     """The emulator of an Atari game. auto: the native one for games that it is certified for, else ale-py."""
+    start_from: Annotated[str | None, tyro.conf.arg(name="from", metavar="DEMO")] = None
+    """Begin at the end of this demonstration (a file, or a sample's name) instead of in the initial state."""
     seed: int = 0
     """Seed of all draws."""
     run_dir: Path | None = None
-    """Where to write. Default: runs/TARGET-seedS."""
+    """Where to write. Default: runs/TARGET-seedS, or runs/TARGET-from-DEMO-seedS."""
     resume: bool = False
     """Continue the run in --run-dir from its last checkpoint."""
     checkpoint_minutes: float = 5.0
@@ -162,7 +165,7 @@ def run_explore(arguments: list[str]) -> int:
     )
     objective = None if chosen.objective is None else import_path(chosen.objective)
     events = None if chosen.events is None else import_path(chosen.events)
-    run_dir = chosen.run_dir or Path("runs") / f"{file_name(target)}-seed{chosen.seed}"
+    run_dir = chosen.run_dir or _default_run_dir(target, chosen.start_from, chosen.seed)
     with (
         make_reporter(f"{target}, seed {chosen.seed} → {run_dir}", show_search) as shown,
         announcing(shown, chosen.on_milestone, run_dir, search_heights) as reporter,
@@ -187,6 +190,7 @@ def run_explore(arguments: list[str]) -> int:
             start_method=chosen.start_method,
             timeout_seconds=chosen.timeout_seconds,
             memory_limit=chosen.memory_limit,
+            start_from=chosen.start_from,
         )
     status = run.status
     rooms = f", {status.rooms} rooms, level {status.level}" if status.rooms else ""
@@ -210,6 +214,11 @@ def run_explore(arguments: list[str]) -> int:
         print(f"continue with: goexplore explore {shlex.join(again)}", file=sys.stderr)
         return 130
     return 0
+
+
+def _default_run_dir(target: str, start_from: str | None, seed: int) -> Path:
+    start = "" if start_from is None else f"-from-{Path(start_from).name.removesuffix(SUFFIX)}"
+    return Path("runs") / f"{file_name(target)}{start}-seed{seed}"
 
 
 def file_name(target: str) -> str:

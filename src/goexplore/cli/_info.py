@@ -31,6 +31,8 @@ def run_info(arguments: list[str]) -> int:
     checkpoint = directory.read_checkpoint()
     print(f"run          {run}")
     print(f"problem      {written['search']['problem']['name']}, seed {directory.seed()}")
+    if (start := directory.start()) is not None:
+        print(f"started from {start}")
     print(f"engine       {directory.engine()}")
     _print_origin(written)
     if checkpoint is None:

@@ -90,7 +90,7 @@ class Follower:
         last = self._last_metrics()
         self._milestones.progress(_heights(last))
         if self._worked_on and not worked_on:
-            self._milestones.announce(*self._ending(last))
+            self._milestones.announce(*self._ending())
         self._worked_on = worked_on
 
     def _last_metrics(self) -> SearchMetrics | TrainingMetrics | None:
@@ -102,13 +102,9 @@ class Follower:
                 lines = self._directory.read_metrics(SearchMetrics)
         return lines[-1] if lines else None
 
-    def _ending(self, last: SearchMetrics | TrainingMetrics | None) -> tuple[str, str]:
-        """Return whether a run has ended or failed: one that ends well saves its last progress."""
-        saved = self._directory.last_counts()
-        unit = "training_frames" if isinstance(last, TrainingMetrics) else "game_frames"
-        if last is not None and saved.get(unit) == getattr(last, unit):
-            return "end", ""
-        return "failure", "the process ended before it had saved its last progress: killed, or an error"
+    def _ending(self) -> tuple[str, str]:
+        outcome = self._directory.outcome()
+        return ("end", "") if outcome == "ended" else ("failure", _printable(outcome))
 
 
 class _Quiet:

@@ -40,6 +40,10 @@ class AtariFacts:
     position_addresses: tuple[int, int] | None = None
     """RAM bytes with the character's column and row: for planning with the simulator, never for cells."""
 
+    position_on_screen: tuple[int, int, int] | None = None
+    """Where these bytes are on the screen: what to add to the column; 1, or -1 where rows count upwards; what
+    to add to the row. Measured along demonstrations; for maps only."""
+
     grounded: tuple[tuple[int, int], ...] = ()
     """RAM bytes that have these values while the character stands or walks: for planning only."""
 
@@ -52,6 +56,14 @@ class AtariFacts:
             return NOWHERE
         level = 0 if self.level_address is None else int(memory[self.level_address])
         return Location(level, self.room_numbers[int(memory[self.room_address])])
+
+    def position(self, memory: Sequence[int] | NDArray[np.uint8]) -> tuple[int, int] | None:
+        """Return the character's column and row on the screen, where a game's memory tells them."""
+        if self.position_addresses is None or self.position_on_screen is None:
+            return None
+        x, y = (int(memory[address]) for address in self.position_addresses)
+        right, direction, down = self.position_on_screen
+        return x + right, direction * y + down
 
     def location_after(self, before: Location, here: Location) -> Location:
         """Return where a training frame led, with levels counted from `before` on."""
@@ -108,6 +120,10 @@ class AtariEnvironment(Environment):
     def location(self) -> Location:
         """Return level and room as the game's memory has them, where they are known."""
         return self.facts.location(self.memory())
+
+    def position(self) -> tuple[int, int] | None:
+        """Return the character's column and row on the screen, where they are known."""
+        return self.facts.position(self.memory())
 
     def location_after(self, before: Location) -> Location:
         """Return level and room, with all levels counted."""

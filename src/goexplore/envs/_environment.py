@@ -168,6 +168,10 @@ class Environment(ABC):
         """Return level and room of the current state, or `NOWHERE`."""
         return NOWHERE
 
+    def position(self) -> tuple[int, int] | None:
+        """Return column and row of the character in the picture, where they are known: for maps only."""
+        return None
+
     def location_after(self, before: Location) -> Location:
         """Return the location of the current state, given the one before the last training frame.
 

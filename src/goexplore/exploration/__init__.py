@@ -11,6 +11,7 @@ from goexplore.exploration._processes import ProcessExecutor, StartMethod
 from goexplore.exploration._ray import ExecutorWish, RayExecutor
 from goexplore.exploration._revision import CellReviser, Revision, RevisionPlan
 from goexplore.exploration._search import Callback, Search, Status, StopRule
+from goexplore.exploration._start import go_to_start
 from goexplore.exploration._tally import SHORT, Tally, Total, total_of
 from goexplore.exploration._threads import ThreadExecutor
 
@@ -45,5 +46,6 @@ __all__ = [
     "ThreadExecutor",
     "Total",
     "few_for",
+    "go_to_start",
     "total_of",
 ]

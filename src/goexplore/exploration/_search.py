@@ -1,6 +1,6 @@
 """Phase 1, explore until solved (paper section 2.1).
 
-- archive: one entry per cell found so far, at first the initial state alone
+- archive: one entry per cell found so far, at first the initial state alone, or the one to start from
 - select: choose a batch of promising cells (2.1.2, `goexplore.selection`)
 - return: put the simulator back into the state of each cell (2.1.3, `CellEnvironment.restore`)
 - explore: act at random for k training frames (2.1.4, `Kernel.run`)
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TypeAlias
 
-from goexplore.archive import Archive, Chosen, ExplorationResult, Update, action_bytes
+from goexplore.archive import Actions, Archive, Chosen, ExplorationResult, Update, action_bytes
 from goexplore.cells import CellEnvironment
 from goexplore.errors import (
     EnvironmentContractError,
@@ -27,6 +27,7 @@ from goexplore.exploration._batch import TaskBatch
 from goexplore.exploration._executor import Executor
 from goexplore.exploration._native_executor import NativeExecutor
 from goexplore.exploration._revision import CellReviser
+from goexplore.exploration._start import go_to_start
 from goexplore.exploration._tally import Tally, total_of
 from goexplore.random import SplitMix64, stream_state
 from goexplore.selection import Selection
@@ -91,9 +92,11 @@ class Search:
         reviser: CellReviser | None = None,
         batch_size: int = 100,
         seed: int = 0,
+        start: Actions = b"",
     ) -> None:
         """`cell_env` gives the initial state; the executor's kernels have environments of their own.
 
+        A new search begins with the state that the actions `start` lead to, by default the initial state.
         Give the `archive` and `status` of an earlier search to go on with it. A `reviser` revises dynamic
         cells on the way; it has the same `cell_env`.
         """
@@ -125,8 +128,15 @@ class Search:
         self.batch_size = batch_size
         self._seed = seed
         if len(self.archive) == 0:
-            cell = cell_env.reset()
-            self.archive.add_root(cell, cell_env.snapshot(), cell_env.location(), cell_env.objective())
+            cell, score = go_to_start(cell_env, start)
+            self.archive.add_root(
+                cell,
+                cell_env.snapshot(),
+                cell_env.location(),
+                cell_env.objective(),
+                actions=start,
+                score=score,
+            )
         self._begin()
         self.status = self._complete(status or Status())
 

@@ -68,7 +68,7 @@ class GuidedGame:
                 "expected the rewards that the demonstration says, got others: it does not replay; check it "
                 "with `goexplore verify`"
             )
-        return Trajectory(demonstration.actions, rewards, places)
+        return Trajectory(demonstration.actions, rewards, places).settled()
 
     def recorded_trajectory(self, recording: Recording) -> Trajectory:
         """Play an episode of the stochastic game again and note its places."""
@@ -82,7 +82,7 @@ class GuidedGame:
                 "expected the rewards that a recorded episode says, got others: it was made with another "
                 "version of the environment; start a new run"
             )
-        return Trajectory(recording.chosen[: recording.taught_until], rewards, places)
+        return Trajectory(recording.chosen[: recording.taught_until], rewards, places).settled()
 
     def reset(self, no_ops: int = 0) -> int:
         """Begin an episode; return how many game frames of no-ops were played."""

@@ -65,7 +65,7 @@ class MemoryPlaces:
         )
         airborne = any(memory[address] != value for address, value in facts.grounded)
         x, y = facts.position_addresses
-        return Place(key, (memory[x], memory[y], _OTHER_POSTURE if airborne else 0), key[0])
+        return Place(key, (memory[x], memory[y], _OTHER_POSTURE if airborne else 0), *key)
 
     def state(self) -> bytes:
         """Return nothing: memory is part of the environment's state."""

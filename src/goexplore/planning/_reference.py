@@ -37,6 +37,8 @@ class Place(NamedTuple):
     """How far apart two states with equal keys are, summed over all axes."""
     level: int = 0
     """Gains count from the beginning of a level on: the next level can be solved without them."""
+    room: int = 0
+    """The room's number, where positions are those in a room."""
 
 
 class Kind(NamedTuple):
@@ -82,6 +84,8 @@ class Tracker(NamedTuple):
     """What has been won so far."""
     won: bytes = bytes(KINDS)
     """How many gains of each kind were won since the level began."""
+    room: int = 0
+    """Where it was seen last."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,19 @@ class Trajectory:
     actions: Actions
     rewards: Sequence[float]
     places: Sequence[Place]
+
+    def settled(self) -> Trajectory:
+        """Return it with all positions in the room that a place says.
+
+        Games may change the room's number a frame earlier than the position, which is at the other end of the
+        room then. In its first training frame the character is where it is in the second one.
+        """
+        places = list(self.places)
+        for index in range(1, len(places) - 1):
+            before, now, after = self.places[index - 1 : index + 2]
+            if before.room != now.room == after.room:
+                places[index] = now._replace(position=after.position)
+        return Trajectory(self.actions, self.rewards, places)
 
     def without_loops(self) -> Trajectory:
         """Return it without what leads back to where it began and brings nothing.
@@ -103,13 +120,8 @@ class Trajectory:
         positions = np.array([place.position for place in self.places], np.int64)
         alike: dict[Hashable, list[int]] = {}
         for index, place in enumerate(self.places):
-            if not self._is_stale(index):
-                alike.setdefault((place.key, place.level, int(won[index])), []).append(index)
+            alike.setdefault((place.key, place.level, int(won[index])), []).append(index)
         while step < len(self.actions) and positions.shape[1] > 0:
-            if self._is_stale(step):
-                kept.append(step)
-                step += 1
-                continue
             place = self.places[step]
             later = np.array(alike[place.key, place.level, int(won[step])])
             later = later[later >= step]
@@ -128,18 +140,6 @@ class Trajectory:
             [self.rewards[each] for each in kept],
             [*(self.places[each] for each in kept), self.places[-1]],
         )
-
-    def _is_stale(self, index: int) -> bool:
-        """Return whether a place is that of a room just entered, with the position in the room before.
-
-        Games may change the room's number a frame earlier than the position. Such a place is like one at the
-        other end of the room, so a whole room could be taken for a loop.
-        """
-        if not 0 < index < len(self.places) - 1:
-            return False
-        before, place, after = self.places[index - 1 : index + 2]
-        moved = sum(abs(one - other) for one, other in zip(place.position, after.position, strict=True))
-        return before.key != place.key == after.key and moved > LOST
 
 
 class Reference:
@@ -214,12 +214,23 @@ class Reference:
             return won
         return won[:kind] + bytes([won[kind] + 1]) + won[kind + 1 :]
 
+    def _level(self, level: int, row: int) -> int:
+        """Return the row with which a demonstration begins a later level; the same row if it never does."""
+        end = self.stretches[self.rows[row].stretch].end
+        begins = (each.rows.start for each in self.stretches if each.end == end)
+        return next((first for first in begins if self.rows[first].place.level == level), row)
+
     def follow(self, place: Place, score: float, before: Tracker) -> Tracker:
         """Return where a game is after one more training frame."""
+        earlier = before.row
+        if place.level > self.rows[earlier].place.level:
+            before = Tracker(self._level(place.level, before.row), score=score, room=before.room)
+        won = self._win(score - before.score, place, before.won)
+        has_entered = place.room != before.room
+        before = before._replace(score=score, won=won, room=place.room)
+        if has_entered:  # the position may still be that in the room before, see `Trajectory.settled`
+            return before
         last = self.rows[before.row]
-        is_new_level = place.level > last.place.level
-        won = bytes(KINDS) if is_new_level else self._win(score - before.score, place, before.won)
-        before = before._replace(score=score, won=won)
         rows = self.stretches[last.stretch].rows
         around = range(max(before.row - BACK, rows.start), min(before.row + AHEAD, rows.stop - 1) + 1)
         stages = {last.stretch: self._stage(last.stretch, won)}
@@ -231,7 +242,7 @@ class Reference:
             elsewhere, distance = self._nearest(candidates, place, stages, before.row)
             if elsewhere is not None and (found is None or distance <= nearest):
                 found, nearest = elsewhere, distance
-        if found is None or nearest > LOST or found == before.row:
+        if found is None or nearest > LOST or found == earlier:
             return before._replace(stall=before.stall + 1 if before.stall < PATIENCE else 0)
         return before._replace(row=found, stall=0)
 
@@ -270,9 +281,9 @@ class Reference:
 
     def has(self, tracker: Tracker) -> bool:
         """Return whether a game can be there."""
-        row, stall, score, won = tracker
+        row, stall, score, won, room = tracker
         is_a_place = 0 <= row < len(self.rows) and 0 <= stall <= PATIENCE
-        return is_a_place and abs(score) < 2**31 and len(won) == KINDS
+        return is_a_place and abs(score) < 2**31 and len(won) == KINDS and 0 <= room < 2**31
 
     def progress(self, tracker: Tracker) -> int:
         """Return how far a game has come."""

@@ -93,6 +93,10 @@ class EnvironmentSpec(_Spec, ABC):
     def __call__(self) -> Environment:
         """Return a fresh environment."""
 
+    def played(self) -> dict[str, Any]:
+        """Return what is played, as JSON values: equal where a trajectory can be the same."""
+        return {**self.settings(), "game": self.name, "episode_end": None}  # whatever ends an episode
+
     @property
     def engine(self) -> Engine:
         """The engine that plays: whose snapshots they are."""

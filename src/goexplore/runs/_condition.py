@@ -36,17 +36,32 @@ def resume_command(directory: Directory) -> list[str]:
     there = ["--run-dir", str(directory.path), "--resume"]
     if is_training(directory.path):
         return ["goexplore", "robustify", *there]
+    return [*_command_without(directory, ("run-dir", "from"), ("resume",)), *there]
+
+
+def explore_again_command(directory: Directory) -> list[str]:
+    """Return the command of another search with a run's settings; where it starts and writes is to be added.
+
+    It does not stop at a level or a score: where it starts, they may be reached already.
+    """
+    return _command_without(directory, ("run-dir", "from", "until-level", "until-score"), ("resume",))
+
+
+def _command_without(directory: Directory, options: tuple[str, ...], switches: tuple[str, ...]) -> list[str]:
+    """Return the command that began a search, without some options with their values, and some switches."""
     command: list[str] = directory.info()["command"]
     if "explore" not in command:  # it was begun from Python
         settings = directory.info().get("search")
         problem = settings.get("problem") if isinstance(settings, dict) else None
         name = problem.get("name") if isinstance(problem, dict) else "TARGET"
-        return ["goexplore", "explore", str(name), *there]
+        return ["goexplore", "explore", str(name)]
     words = iter(command[command.index("explore") :])
-    kept = []
+    kept = ["goexplore"]
     for word in words:
-        if word in ("--run-dir", "--run_dir"):
-            next(words, None)
-        elif word != "--resume" and not word.startswith(("--run-dir=", "--run_dir=")):
+        name, has_value, _ = word.removeprefix("--").partition("=")
+        is_option = word.startswith("--") and name.replace("_", "-") in (*options, *switches)
+        if not is_option:
             kept.append(word)
-    return ["goexplore", *kept, *there]
+        elif not has_value and name.replace("_", "-") in options:
+            next(words, None)
+    return kept

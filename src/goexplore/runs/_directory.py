@@ -61,7 +61,7 @@ def _command() -> list[str]:
 def _is_unfinished(path: Path) -> bool:
     """Return whether something may be left of a run that ended before it had begun."""
     empty = path.name == "checkpoints" and path.is_dir() and not any(path.iterdir())
-    return empty or path.name == "lock" or is_part(path)
+    return empty or path.name in ("lock", "outcome.json") or is_part(path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +80,13 @@ class _Written:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Outcome:
+    """What outcome.json holds."""
+
+    outcome: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SavedFiles:
     """A checkpoint whose files are whole."""
 
@@ -92,6 +99,11 @@ class SavedFiles:
 
 _locks: set[int] = set()
 """Descriptors of the files that this process has locked."""
+
+
+_KILLED = "killed"
+"""What is said of a process that could not say how it ended."""
+_LONGEST_OUTCOME = 1000
 
 
 def _close_locks() -> None:
@@ -227,10 +239,34 @@ class Directory:
         _locks.add(handle)
         try:
             self._take(handle)
-            yield
+            with contextlib.suppress(OSError):
+                self._outcome_file.unlink()
+            try:
+                yield
+            except BaseException as error:
+                self._write_outcome(f"failed: {str(error) or type(error).__name__}")
+                raise
+            self._write_outcome("ended")
         finally:
             _locks.discard(handle)
             os.close(handle)
+
+    @property
+    def _outcome_file(self) -> Path:
+        return self.path / "outcome.json"
+
+    def _write_outcome(self, outcome: str) -> None:
+        """Write how the work ended; a full disk or a folder that is gone does not make matters worse."""
+        if self.path.is_dir():
+            with contextlib.suppress(OSError):
+                write_json(self._outcome_file, {"outcome": outcome[:_LONGEST_OUTCOME]})
+
+    def outcome(self) -> str:
+        """Return how the last process that worked on this run ended: ended, failed: why, or killed."""
+        try:
+            return as_record(_Outcome, read_json(self._outcome_file)).outcome[:_LONGEST_OUTCOME]
+        except (OSError, ValueError):
+            return _KILLED
 
     def is_worked_on(self) -> bool:
         """Return whether a process has this run open for writing, without disturbing it."""
@@ -245,13 +281,6 @@ class Directory:
         finally:
             os.close(handle)
         return False
-
-    def last_counts(self) -> dict[str, Any]:
-        """Return what the newest checkpoint has counted, as its file says; nothing where there is none."""
-        for folder in self._folders()[:1]:
-            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-                return dict(read_json(folder / "meta.json")["content"]["status"])
-        return {}
 
     def last_sign_of_life(self) -> float | None:
         """Return when a line of metrics or a checkpoint was written last, in seconds since 1970."""
@@ -301,7 +330,7 @@ class Directory:
                 sync(aside)
                 aside.rename(final)
                 sync(self.checkpoints)
-            except OSError:
+            except BaseException:
                 shutil.rmtree(aside, ignore_errors=True)  # leave room for what is there already
                 raise
         for number in self._numbers()[:-_KEPT_CHECKPOINTS]:

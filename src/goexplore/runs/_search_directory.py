@@ -19,6 +19,7 @@ from goexplore.problems import Problem, problem_from_file
 from goexplore.replay import Mismatch
 from goexplore.runs._directory import Directory, SavedFiles, clear_errors
 from goexplore.runs._metrics import SearchMetrics
+from goexplore.runs._start import Start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +61,15 @@ class SearchDirectory(Directory):
 
     @classmethod
     def create(
-        cls, path: Path, problem: Problem, seed: int = 0
+        cls, path: Path, problem: Problem, seed: int = 0, start: Start | None = None
     ) -> contextlib.AbstractContextManager[SearchDirectory]:
         """Make a new run directory and keep it locked; refuse one that holds something already."""
         version = problem.env.engine_version
         more = {} if version is None else {"engine_version": version}
-        return cls._create(path, _settings(problem, seed), engine=problem.env.engine, **more)
+        settings = _settings(problem, seed)
+        if start is not None:
+            settings["start"] = start.settings()
+        return cls._create(path, settings, engine=problem.env.engine, **more)
 
     def problem(self, given: Problem | None = None) -> Problem:
         """Return the problem that was explored, on the engine that explored it.
@@ -84,6 +88,19 @@ class SearchDirectory(Directory):
             raise RunDirectoryError(f"in {self.path / 'config.json'}: {error}. Put the file back") from error
         return int(seed)
 
+    def start(self) -> Start | None:
+        """Return what the search begins at the end of, unless that is the initial state."""
+        settings = self._search().get("start")
+        if settings is None:
+            return None
+        try:
+            return Start.from_settings(settings)
+        except ValueError as error:
+            raise RunDirectoryError(
+                f"expected the start of a search in {self.path / 'config.json'}, got {error}. Put the file "
+                "back"
+            ) from error
+
     def _search(self) -> dict[str, Any]:
         search: dict[str, Any] = self.info().get("search", {})
         return search
@@ -97,15 +114,28 @@ class SearchDirectory(Directory):
         """Return whether an engine's version is the one that explored, as far as is known."""
         return self.info().get("engine_version") in (None, version)
 
-    def require(self, problem: Problem, seed: int, engine: EngineWish = "auto") -> None:
-        """Refuse to go on with other settings than the run was started with."""
+    def require(
+        self, problem: Problem, seed: int, engine: EngineWish = "auto", start: Start | None = None
+    ) -> None:
+        """Refuse to go on with other settings than the run was started with.
+
+        Without a `start`, it is the run's.
+        """
         if engine not in ("auto", self.engine()):
             raise ConfigError(
                 f"expected `engine` {self.engine()}, whose snapshots {self.path} has, got {engine}: "
                 "omit it, or start a new run"
             )
+        mine = self.start()
+        if start is not None and (mine is None or mine.actions != start.actions):
+            raise ConfigError(
+                f"expected the start that {self.path} has ({mine or 'the initial state'}), got another "
+                f"({start}): omit `start_from`, or start a new run"
+            )
         named = dataclasses.replace(problem, name=self._search().get("problem", {}).get("name", ""))
-        self._require(_settings(named, seed))  # the name does not decide what is found
+        start_as_written = {} if mine is None else {"start": self._search()["start"]}
+        # The name does not decide what is found.
+        self._require({**_settings(named, seed), **start_as_written})
 
     def with_batch_size(self, problem: Problem) -> Problem:
         """Return a problem with the number that `batch_size` auto stood for when the run began."""

@@ -8,18 +8,35 @@ from math import isnan
 from pathlib import Path
 from time import monotonic
 
-from goexplore.archive import Archive, MemoryLimit, action_bytes, parse_size, plan_replays
+from goexplore.archive import (
+    Actions,
+    Archive,
+    MemoryLimit,
+    ScoreLength,
+    action_bytes,
+    parse_size,
+    plan_replays,
+)
 from goexplore.cells import CellEnvironment, CellRepresentation
 from goexplore.engines import EngineWish
 from goexplore.errors import (
     CheckpointError,
     ConfigError,
+    DemonstrationError,
     EnvironmentContractError,
     GoExploreError,
     require_positive,
     require_seed,
 )
-from goexplore.exploration import ExecutorWish, ProcessExecutor, RayExecutor, Search, StartMethod, Status
+from goexplore.exploration import (
+    ExecutorWish,
+    ProcessExecutor,
+    RayExecutor,
+    Search,
+    StartMethod,
+    Status,
+    go_to_start,
+)
 from goexplore.problems import Problem
 from goexplore.replay import check_replay
 from goexplore.runs._advice import Advice
@@ -28,6 +45,7 @@ from goexplore.runs._memory import ResidentMemory
 from goexplore.runs._metrics import SearchMetrics
 from goexplore.runs._search_directory import SearchDirectory
 from goexplore.runs._session import LoggingReporter, Pace, Reporter, Session
+from goexplore.runs._start import Start
 
 _METRICS_GROWTH = 1.05
 """A search that is this much further gets a line of metrics however fast it was: it finds most at first."""
@@ -115,6 +133,7 @@ def run_search(
     start_method: StartMethod | None = None,
     timeout_seconds: float = 300.0,
     memory_limit: int | str | None = None,
+    start: Start | None = None,
 ) -> Outcome:
     """Search until a limit or an interrupt, and leave a run directory that can be resumed.
 
@@ -125,6 +144,7 @@ def run_search(
     KeyboardInterrupt at once. An exploration in a worker process that takes longer than `timeout_seconds`
     counts as a crash of that process. When the resident memory of all processes on this machine nears
     `memory_limit`, bytes or a text such as 2G, a part of the archive moves to a file in `run_dir`.
+    The search begins at the end of `start`, or in the initial state; a resumed run has its own.
     """
     reporter = reporter or LoggingReporter()
     require_positive("checkpoint_minutes", checkpoint_minutes)
@@ -135,12 +155,16 @@ def run_search(
     if resume:
         run = SearchDirectory.open(Path(run_dir))
         problem = run.with_batch_size(problem)
-        run.require(problem, seed, engine)
-        engine = run.engine()
+        run.require(problem, seed, engine, start)
+        engine, start = run.engine(), run.start()
     problem.require_functions()
     problem, reason = problem.after_revisions(()).with_engine(engine)
     cell_env = problem.make_cell_env()
     initial_digest = cell_env.initial_digest()  # finds settings that do not fit before anything is written
+    if start is not None:
+        _require_score(start, cell_env)
+        reporter.log(f"start: {start}")
+    first_actions = b"" if start is None else start.actions
     selection = problem.make_selection(cell_env)
     reviser = problem.make_reviser(cell_env)
     with contextlib.ExitStack() as stack:
@@ -163,7 +187,7 @@ def run_search(
         if resume:
             stack.enter_context(run.locked())
         else:
-            run = stack.enter_context(SearchDirectory.create(Path(run_dir), problem, seed))
+            run = stack.enter_context(SearchDirectory.create(Path(run_dir), problem, seed, start))
         reporter.log(f"engine: {f'{engine}, as the run has it' if resume else reason}")
         if resume and not run.has_engine_version(problem.env.engine_version):
             reporter.log("warning: another version of the engine began this run; verify what it finds")
@@ -177,7 +201,7 @@ def run_search(
             archive, status = checkpoint.archive, checkpoint.status
             if reviser is not None:
                 reviser.resume(checkpoint.revisions, checkpoint.frames, running)
-            _require_initial_state(archive, cell_env)
+            _require_first_state(archive, cell_env, first_actions)
             if run.has_engine_version(problem.env.engine_version):
                 _require_replay(archive, cell_env, checkpoint.folder)
         else:
@@ -196,6 +220,7 @@ def run_search(
             reviser=reviser,
             batch_size=problem.exploration.batch_for(workers),
             seed=seed,
+            start=first_actions,
         )
         for warning in run.rewind_metrics(search.status.game_frames):
             reporter.log(f"warning: {warning}")
@@ -212,19 +237,31 @@ def run_search(
         return Outcome(search=search, run=run, interrupted=session.interrupted)
 
 
-def _require_initial_state(archive: Archive, cell_env: CellEnvironment) -> None:
+def _require_score(start: Start, cell_env: CellEnvironment) -> None:
+    """Refuse a start that wins something else in this environment than it says."""
+    score = go_to_start(cell_env, start.actions).score
+    if score != start.score:
+        raise DemonstrationError(
+            f"expected a score of {start.score:g} from `start_from`, got {score:g} on replay: it was made "
+            "with another environment, or with other settings of this one"
+        )
+
+
+def _require_first_state(archive: Archive, cell_env: CellEnvironment, start: Actions) -> None:
     """Refuse to go on in an environment that does not begin as the run's did."""
-    start = archive[0]
-    cell = cell_env.reset()
-    if cell != start.cell:
+    first = archive[0]
+    cell, score = go_to_start(cell_env, start)
+    what = "state that it started from" if start else "initial state"
+    if cell != first.cell:
         raise EnvironmentContractError(
-            f"expected the initial state in the cell {start.cell!r}, as when the run began, got {cell!r}: "
+            f"expected the {what} in the cell {first.cell!r}, as when the run began, got {cell!r}: "
             "cells must be the same in every process (Python's `hash` is not), and those of the run"
         )
-    # A better way back to where it began may have replaced the initial state itself.
-    if start.length == 0 and cell_env.snapshot() != start.snapshot:
+    # A better way back to where it began may have replaced the first state itself.
+    unchanged = first.score_length == ScoreLength(score, len(start), cell_env.objective())
+    if unchanged and cell_env.snapshot() != first.snapshot:
         raise EnvironmentContractError(
-            "expected the initial state that the run began with, got another: the environment has changed, "
+            f"expected the {what} that the run began with, got another: the environment has changed, "
             "or its `reset` has no fixed seed"
         )
 
@@ -296,7 +333,8 @@ class _SearchSession(Session):
         return self.interrupted or self._limits.reached(status, self.seconds)
 
     def _tick(self, search: Search) -> None:
-        search.archive.relieve(while_read=search.exploring)
+        if search.exploring:  # after a batch, `_require_memory` does more
+            search.archive.relieve(while_read=True)
         if monotonic() - self._shown >= _TICK_SECONDS:
             self._show()
 

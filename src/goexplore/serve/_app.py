@@ -94,6 +94,7 @@ class Answers:
                     "/api/runs": lambda request: _json(self._watcher.look()),
                     "/api/runs/{run:int}": lambda request: _json(self._source(request).about()),
                     "/api/runs/{run:int}/metrics": self._metrics,
+                    "/api/runs/{run:int}/rollouts": lambda request: _json(self._training(request).rollouts()),
                     "/api/runs/{run:int}/rooms/{level:int}/{room:int}": self._room,
                     "/api/runs/{run:int}/{version}/columns/{name}": self._column,
                     "/api/runs/{run:int}/{version}/layouts/{name}": self._layout,
@@ -139,6 +140,12 @@ class Answers:
             raise NotThere(f"expected a search, got {source.name}, which is a {source.kind}")
         return source
 
+    def _training(self, request: Request) -> TrainingSource:
+        source = self._source(request)
+        if not isinstance(source, TrainingSource):
+            raise NotThere(f"expected a training, got {source.name}, which is a {source.kind}")
+        return source
+
     def _metrics(self, request: Request) -> Response:
         source = self._source(request)
         metrics = source.metrics
@@ -177,9 +184,7 @@ class Answers:
 
     def _episode(self, request: Request) -> Response:
         names = ("evaluation", "no_ops", "repetition", "part")
-        training = self._source(request)
-        if not isinstance(training, TrainingSource):
-            raise NotThere(f"expected a training, got {training.name}, which is a {training.kind}")
+        training = self._training(request)
         return _bytes(training.episode_part(*(request.path_params[name] for name in names)), "video/mp4")
 
 

@@ -1,4 +1,4 @@
-"""metrics.jsonl as it grows: only what is new is read."""
+"""Files of one JSON object per line, as they grow: only what is new is read."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from goexplore.files import as_record, open_to_read, parse_json
-from goexplore.runs import SearchMetrics, TrainingMetrics
+from goexplore.runs import EndedRollout, SearchMetrics, TrainingMetrics
 
-Lines = list[SearchMetrics] | list[TrainingMetrics]
+Kind = type[SearchMetrics] | type[TrainingMetrics] | type[EndedRollout]
 
 
-class MetricsTail:
-    """The lines of a metrics.jsonl, read once each."""
+class Tail:
+    """The lines of a file such as metrics.jsonl, read once each."""
 
-    def __init__(self, file: Path, kind: type[SearchMetrics] | type[TrainingMetrics]) -> None:
+    def __init__(self, file: Path, kind: Kind) -> None:
         self._file, self._kind = file, kind
         self.epoch = 0
         """Raised when the file was written anew: a resumed run drops lines that it will write again."""

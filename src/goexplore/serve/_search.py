@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from goexplore.demos import SUFFIX
 from goexplore.envs import Location
 from goexplore.errors import GoExploreError
 from goexplore.problems import Problem
-from goexplore.runs import SearchDirectory, SearchMetrics
+from goexplore.runs import SearchDirectory, SearchMetrics, explore_again_command
 from goexplore.serve import _jobs as jobs
 from goexplore.serve._columns import Column, Table, pack_change
 from goexplore.serve._film import CODECS, PICTURES_PER_PART, Film
@@ -51,6 +52,8 @@ class SearchSource(Source):
         self._about: dict[str, Any] | None = None
         self._setting: jobs.Setting | None = None
         self._problem: Problem | None = None
+        self._start_length = 0
+        self._explore_again: list[str] = []
         self.unplayable: str | None = None
         """Why there are no pictures, if there are none."""
 
@@ -107,6 +110,9 @@ class SearchSource(Source):
     def _settle(self, directory: SearchDirectory, table: Table) -> None:
         """Find the problem, which revisions may have changed, and what is to be known of its environment."""
         self.unplayable = None
+        start = directory.start()
+        self._start_length = 0 if start is None else len(start.actions)
+        self._explore_again = explore_again_command(directory)
         try:
             problem = directory.problem(self.given).after_revisions(table.revisions)
             if problem != self._problem:
@@ -252,10 +258,10 @@ class SearchSource(Source):
         shown: dict[str, Any] = {
             "entry": entry,
             "values": row,
-            "explorations": len(chain),
+            "explorations": self._explorations(chain),
             "lineage": table.forest.lineage(entry).tolist(),
             "descendants": len(table.forest.descendants(entry)),
-            "commands": self._commands(entry),
+            "commands": self._commands(entry, can_start=len(chain) > 0 and bool(table.explorable[entry])),
             "film": None,
         }
         if self._setting is not None:
@@ -272,7 +278,12 @@ class SearchSource(Source):
             }
         return shown
 
-    def _commands(self, entry: int) -> dict[str, str]:
+    def _explorations(self, chain: list[tuple[int, int]]) -> int:
+        """Return how many explorations a trajectory is made of; what the search started from is none."""
+        begins = accumulate((actions for _, actions in chain), initial=0)
+        return sum(begin >= self._start_length for begin, _ in zip(begins, chain, strict=False))
+
+    def _commands(self, entry: int, *, can_start: bool) -> dict[str, str]:
         """Return commands of goexplore that go on from here, ready for a shell."""
         run, cell = str(self.path), str(entry)
         more = [] if self.given is None else ["--problem", self.given.name]
@@ -280,7 +291,13 @@ class SearchSource(Source):
             "video": ["goexplore", "video", run, "--cell", cell, "--out", f"cell-{cell}.mp4"],
             "demonstration": ["goexplore", "demos", run, "--cell", cell, "--out", f"demos-{cell}"],
         }
-        return {what: shlex.join([*command, *more]) for what, command in words.items()}
+        commands = {what: shlex.join([*command, *more]) for what, command in words.items()}
+        if can_start:
+            further = self.path.with_name(f"{self.path.name}-from-{cell}")
+            there = ["--from", f"demos-{cell}", "--run-dir", str(further)]
+            explore = shlex.join([*self._explore_again, *there])
+            commands["explore"] = f"{commands['demonstration']} && {explore}"
+        return commands
 
     def descendants(self, version: str, entry: int) -> bytes:
         """Return which entries' trajectories go on from this one's end, one bit each."""

@@ -22,7 +22,7 @@ from goexplore.runs import (
     resume_command,
 )
 from goexplore.serve._helper import Helper
-from goexplore.serve._metrics import MetricsTail
+from goexplore.serve._metrics import Tail
 
 
 class NotThere(GoExploreError):
@@ -58,7 +58,7 @@ class Source(ABC):
         """`problem` was given by the user, where it comes from an import path."""
         self.path, self.name, self.given, self.helpers = path, name, problem, helpers
         self.lock = RLock()
-        self.metrics = MetricsTail(path / "metrics.jsonl", self.metrics_kind)
+        self.metrics = Tail(path / "metrics.jsonl", self.metrics_kind)
         self._identity: object = None
         self.sight: dict[str, Any] = {}
         """How the run was when it was last looked at."""

@@ -13,10 +13,14 @@ from goexplore.errors import GoExploreError
 from goexplore.files import whole_files
 from goexplore.problems import Problem
 from goexplore.report import PolicyResult, TrainedRun
-from goexplore.runs import Directory, TrainingMetrics
+from goexplore.runs import Directory, EndedRollout, RolloutLog, TrainingMetrics
 from goexplore.serve import _jobs as jobs
 from goexplore.serve._film import CODECS, PICTURES_PER_PART, Film
+from goexplore.serve._metrics import Tail
 from goexplore.serve._source import Helpers, NotThere, Source
+
+_MOST_ROLLOUTS = 2000
+"""The newest ones, which a page shows."""
 
 
 class TrainingSource(Source):
@@ -36,6 +40,8 @@ class TrainingSource(Source):
         self._demonstrations: list[Demonstration] | None = None
         self._setting: jobs.Setting | None = None
         self._rooms: dict[Location, bytes] | None = None
+        log = RolloutLog(self.path)
+        self._rollouts = [Tail(file, EndedRollout) for file in (log.older, log.newer)]
 
     def forget(self) -> None:
         """Drop everything that was read."""
@@ -94,6 +100,34 @@ class TrainingSource(Source):
                 "unplayable": unplayable,
             }
 
+    def rollouts(self) -> dict[str, list[Any]]:
+        """Return the rollouts that ended last, the oldest first: a list for each field, and their places."""
+        with self.lock:
+            ended = self._ended()[-_MOST_ROLLOUTS:]
+            corners = self._corners()
+        shown = {
+            name: [getattr(each, name) for each in ended]
+            for name in ("training_frames", "demonstration", "start", "success", "ending", "level", "room")
+        }
+        return {**shown, "place": [self._place(each, corners) for each in ended]}
+
+    def _ended(self) -> list[EndedRollout]:
+        for tail in self._rollouts:
+            tail.read()
+        return [each for tail in self._rollouts for each in tail.lines]
+
+    def _place(
+        self, rollout: EndedRollout, corners: dict[Location, tuple[float, float]]
+    ) -> tuple[float, float] | None:
+        """Return where on the map a rollout ended, if that is known; never beside its room."""
+        corner = corners.get(Location(rollout.level, rollout.room))
+        plan = None if self._setting is None else self._setting.plan
+        if plan is None or corner is None or rollout.x is None or rollout.y is None:
+            return None
+        column = min(max(rollout.x, 0), plan.width)
+        row = min(max(rollout.y - plan.top, 0), plan.height)
+        return corner[0] + column * plan.pixel_aspect, corner[1] + row
+
     def _read_demonstrations(self) -> None:
         if self._demonstrations is None:
             files = whole_files(self.path / "demos", f"*{SUFFIX}")
@@ -127,21 +161,20 @@ class TrainingSource(Source):
             },
         }
 
-    def _room_places(self) -> list[dict[str, Any]]:
+    def _corners(self) -> dict[Location, tuple[float, float]]:
+        """Return left and top of all rooms of the levels that demonstrations, rollouts or lives end on."""
         plan = None if self._setting is None else self._setting.plan
         if plan is None:
-            return []
-        deaths = {
-            death.location
-            for each in self._results
-            for one in each.evaluation.episodes
-            for death in one.deaths
-        }
-        levels = {
-            0,
-            *(each.level for each in deaths),
-            *(each.location.level for each in self._demonstrations or []),
-        }
+            return {}
+        deaths = (
+            death.level for each in self._results for one in each.evaluation.episodes for death in one.deaths
+        )
+        rollouts = (each.level for each in self._ended() if each.level >= 0)
+        demonstrations = (each.location.level for each in self._demonstrations or [])
+        return plan.corners(sorted({0, *deaths, *rollouts, *demonstrations}))
+
+    def _room_places(self) -> list[dict[str, Any]]:
+        plan = None if self._setting is None else self._setting.plan
         return [
             {
                 "level": level,
@@ -149,7 +182,8 @@ class TrainingSource(Source):
                 "found": True,
                 "box": [left, top, left + plan.shown_width, top + plan.height],
             }
-            for (level, room), (left, top) in plan.corners(sorted(levels)).items()
+            for (level, room), (left, top) in self._corners().items()
+            if plan is not None
         ]
 
     def room_picture(self, level: int, room: int) -> bytes | None:

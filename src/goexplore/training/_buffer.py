@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +132,7 @@ def _require_one_kind(demonstrations: Sequence[Demonstration]) -> None:
         raise ConfigError("expected at least one demonstration, got none: name one, or a folder of them")
     first = demonstrations[0]
     for each in demonstrations:
-        differ = differences(_kind(first), _kind(each))
+        differ = differences(first.env.played(), each.env.played())
         if differ:
             raise ConfigError(
                 "expected demonstrations of one environment with equal settings, got some whose "
@@ -144,8 +143,3 @@ def _require_one_kind(demonstrations: Sequence[Demonstration]) -> None:
                 f"expected demonstrations that win something or end their episode, got one of "
                 f"{len(each.actions)} training frames with a score of {each.score:g}: leave it out"
             )
-
-
-def _kind(demonstration: Demonstration) -> dict[str, Any]:
-    """Return what all demonstrations of a training must have in common, whatever ended the episodes."""
-    return {**demonstration.env.settings(), "game": demonstration.env.name, "episode_end": None}

@@ -14,6 +14,7 @@ from goexplore.errors import SnapshotError, TrainingError
 from goexplore.files import pack, unpack
 from goexplore.play import Observation
 from goexplore.random import SplitMix64
+from goexplore.runs import EndedRollout
 from goexplore.training._curriculum import Result, Start
 from goexplore.training._network import Policy
 from goexplore.training._ppo import Experience, autocast
@@ -66,6 +67,8 @@ class Collector:
         """Whether convolutions are not learnt at present: then their output is kept in place of images."""
         self.environment_seconds = 0.0
         """Seconds spent in environments so far."""
+        self.ended: list[EndedRollout] = []
+        """Where and how the rollouts ended that `collect` last saw the end of."""
         self._starts: list[Start] = []
         count = len(vector_env.observations)
         self._memory = policy.empty_memory(count)
@@ -127,6 +130,7 @@ class Collector:
             last_values=np.empty(count, np.float32),
         )
         results: list[Result] = []
+        self.ended = []
         for step in range(steps):
             experience.observations[step] = now
             experience.episode_start[step] = self._episode_start
@@ -152,6 +156,7 @@ class Collector:
                 experience.rewards[step, number] += discount * self._value(final, number)
             experience.over[step] = self._episode_start = batch.terminated | batch.truncated
             self._memory[torch.from_numpy(self._episode_start)] = 0
+            self.ended += batch.ended
             for number, result in batch.results:
                 if result is not None:
                     results.append(result)

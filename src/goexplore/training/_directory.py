@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from goexplore.demos import SUFFIX, Demonstration, parse_demonstration, write_de
 from goexplore.errors import CheckpointError, ConfigError, PolicyError
 from goexplore.files import as_record, make_folder, pack, unpack, whole_files
 from goexplore.problems import Problem
-from goexplore.runs import Directory, TrainingMetrics, clear_errors
+from goexplore.runs import Directory, RolloutLog, TrainingMetrics, clear_errors
 from goexplore.training._config import RobustifyConfig, config_from_json, config_to_json
 from goexplore.training._network import Policy
 from goexplore.training._policy_file import SUFFIX as SUFFIX_OF_POLICIES
@@ -121,6 +122,11 @@ class TrainingDirectory(Directory):
     def recordings(self) -> Path:
         """The file of the expert's episodes, in a training by search."""
         return self.path / "expert.jsonl"
+
+    @cached_property
+    def rollout_log(self) -> RolloutLog:
+        """How the newest rollouts ended."""
+        return RolloutLog(self.path)
 
     def write_checkpoint(
         self,

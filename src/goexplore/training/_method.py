@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from goexplore.play import PreprocessingConfig
 from goexplore.problems import EnvironmentSpec
+from goexplore.runs import EndedRollout
 from goexplore.training._collector import Collector
 from goexplore.training._directory import TrainingStatus
 from goexplore.training._group import ProcessGroup
@@ -63,6 +64,8 @@ class TrainingMethod(ABC):
     frame_skip: int
     collector: Collector | None = None
     """Plays rollouts, once there are any."""
+    ended: Sequence[EndedRollout] = ()
+    """Where and how rollouts of all processes ended in the last update."""
     saved_rollouts: Sequence[bytes] = ()
     """Those of each process that were under way at the checkpoint, until they go on."""
 
@@ -164,3 +167,9 @@ class TrainingMethod(ABC):
         status.rollouts += rollouts
         status.real_starts += real_starts
         del status.real_starts[:-_REAL_STARTS]
+        mine = [] if self.collector is None else self.collector.ended
+        self.ended = [
+            replace(each, training_frames=status.training_frames)
+            for part in self.group.gather(mine)
+            for each in part
+        ]

@@ -23,6 +23,7 @@ from goexplore.play import (
     StochasticGame,
 )
 from goexplore.random import SplitMix64
+from goexplore.runs import EndedRollout
 from goexplore.training._buffer import DemonstrationBuffer
 from goexplore.training._curriculum import Result, Start
 
@@ -147,6 +148,20 @@ class Rollout(ABC):
     @abstractmethod
     def result(self) -> Result | None:
         """Return how the rollout went so far; None if it did not begin where `begin` said."""
+
+    def ended(self) -> EndedRollout:
+        """Return where and how the rollout ended, for people to look at."""
+        result, location, position = self.result(), self.location(), self.env.position()
+        return EndedRollout(
+            demonstration=None if result is None else result.start.demonstration,
+            start=None if result is None else result.start.point,
+            success=self.ending == "success" if result is None else result.success,
+            ending=self.ending or "truncated",
+            level=location.level,
+            room=location.room,
+            x=None if position is None else position[0],
+            y=None if position is None else position[1],
+        )
 
     @abstractmethod
     def state(self) -> RolloutState:

@@ -261,6 +261,7 @@ class _TrainingSession(Session):
         if group.writes:
             for warning in run.rewind_metrics(training.status.game_frames):
                 reporter.log(f"warning: {warning}")
+            run.rollout_log.rewind(training.status.training_frames)
         super().__init__(run, phase="robustify", checkpoint_minutes=checkpoint_minutes, writes=group.writes)
         self._training, self._group, self._directory = training, group, run
         self._limits, self._reporter, self._keep_every = limits, reporter, keep_every
@@ -314,6 +315,8 @@ class _TrainingSession(Session):
             self._record(progress)
         if losses is None:
             return
+        if self.writes:
+            self._directory.rollout_log.append(self._training.ended)
         before = status.training_frames - self._training.ppo.steps * self._training.environments
         if before // self._keep_every < status.training_frames // self._keep_every:
             self._keep_policy()

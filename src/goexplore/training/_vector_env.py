@@ -23,6 +23,7 @@ from goexplore.files import pack, unpack
 from goexplore.problems import EnvironmentSpec
 from goexplore.processes import obey_parent
 from goexplore.random import SplitMix64
+from goexplore.runs import EndedRollout
 from goexplore.training._bank_rollout import OwnStates, SavedOwnStates
 from goexplore.training._buffer import DemonstrationBuffer
 from goexplore.training._curriculum import Result, Start
@@ -44,6 +45,8 @@ class Batch:
     """Of the rollouts that are over, by the number of their emulator."""
     finals: dict[int, Observations] = field(default_factory=dict)
     """What those saw at the end that were cut."""
+    ended: list[EndedRollout] = field(default_factory=list)
+    """Where and how these rollouts ended."""
 
 
 class VectorEnvironment(Protocol):
@@ -170,6 +173,7 @@ class SerialVectorEnvironment:
                 batch.forced[number] = moved.forced
             if moved.terminated or moved.truncated:
                 batch.results.append((number, rollout.result()))
+                batch.ended.append(rollout.ended())
                 if moved.truncated:
                     batch.finals[number] = self.observations[number].copy()
                 rollout.begin(starts[number])
@@ -279,6 +283,7 @@ class ProcessVectorEnvironment:
                 for where, part in zip(self._slices, parts, strict=True)
                 for number, final in part.finals.items()
             },
+            ended=[each for part in parts for each in part.ended],
         )
 
     def state(self) -> list[bytes]:

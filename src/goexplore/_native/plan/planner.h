@@ -47,6 +47,7 @@ typedef struct {
     int32_t row, stall; /* where in the reference, and for how many training frames there */
     int32_t score;
     uint8_t won[KINDS]; /* how many gains of each kind since the level began */
+    int32_t room;       /* where it was seen last */
 } Tracker;
 
 typedef struct {
@@ -158,16 +159,33 @@ static inline int32_t distance(const Row *row, const Row *here, int32_t stage)
     return abs(row->x - here->x) + abs(row->y - here->y) + (row->airborne != here->airborne ? OTHER_POSTURE : 0);
 }
 
+/* The row with which a demonstration begins a later level; the same row if it never does. */
+static int32_t row_of_level(const Planner *planner, int32_t level, int32_t row)
+{
+    const int32_t end = planner->stretches[planner->rows[row].stretch].end;
+    for (uint32_t at = 0; at < planner->stretch_count; at++) {
+        const Stretch *stretch = &planner->stretches[at];
+        if (stretch->end == end && planner->rows[stretch->first].level == level)
+            return stretch->first;
+    }
+    return row;
+}
+
 /* Where in the reference the game is after one more training frame. */
 static Tracker follow(const Planner *planner, const State *state, Tracker before)
 {
     const Row here = place_of(planner, state);
     const int32_t score = state->score - planner->first_score;
-    if (here.level > planner->rows[before.row].level)
-        memset(before.won, 0, sizeof before.won);
+    const int32_t earlier = before.row;
+    if (here.level > planner->rows[earlier].level)
+        before = (Tracker){.row = row_of_level(planner, here.level, before.row), .room = before.room};
     else
         win(planner, score - before.score, &here, before.won);
     before.score = score;
+    if (here.room != before.room) { /* the position may still be that in the room before */
+        before.room = here.room;
+        return before;
+    }
     const Stretch *stretch = &planner->stretches[planner->rows[before.row].stretch];
     int32_t stage = stage_of(planner, stretch, before.won);
     int32_t nearest = NOWHERE_NEAR - 1, found = -1;
@@ -191,7 +209,7 @@ static Tracker follow(const Planner *planner, const State *state, Tracker before
                 nearest = far, found = planner->by_room[at];
         }
     }
-    if (found < 0 || nearest > LOST || found == before.row)
+    if (found < 0 || nearest > LOST || found == earlier)
         before.stall = before.stall < PATIENCE ? before.stall + 1 : 0;
     else
         before.row = found, before.stall = 0;

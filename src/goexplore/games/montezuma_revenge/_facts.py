@@ -12,6 +12,7 @@ FACTS = AtariFacts(
     level_address=57,  # counts to 2 and stays there: all further levels are played like the third
     way_to_next_level=(15, 1),
     position_addresses=(42, 43),
+    position_on_screen=(3, -1, 315),
     grounded=((86, 255), (88, 0)),
     room_map=MAP,
     score_limit=1_000_000,

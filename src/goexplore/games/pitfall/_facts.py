@@ -18,6 +18,7 @@ FACTS = AtariFacts(
     room_address=1,
     room_numbers=_room_numbers(),
     position_addresses=(97, 105),
+    position_on_screen=(3, 1, 74),
     room_map=RoomMap(
         # A ring, cut on the side opposite to the start and laid out in rows.
         rows=tuple([room % 255 for room in range(first, first + 17)] for first in range(-127, 128, 17)),

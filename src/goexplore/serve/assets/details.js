@@ -5,6 +5,11 @@ import { MEANING } from "./pane.js";
 import { Player } from "./player.js";
 
 const LISTED = 200;
+const COMMANDS = {
+  video: "Video of how it was reached",
+  demonstration: "Save as demonstration",
+  explore: "Explore from here: a new search that begins in this state",
+};
 
 export class Details {
   constructor(element, events) {
@@ -122,7 +127,8 @@ export class Details {
       const link = make("a", { href: `${at}/demonstration`, download: "" }, "Save as demonstration");
       parts.push(make("p", { className: "row" }, link, make("span", { className: "quiet" }, "replayed, then downloaded")));
     }
-    return [...parts, ...Object.values(cell.commands).map(command), make("p", { className: "quiet" }, make("code", {}, cell.values.cell))];
+    const commands = Object.entries(cell.commands).flatMap(([what, text]) => [make("p", { className: "label" }, COMMANDS[what]), command(text)]);
+    return [...parts, make("p", { className: "quiet" }, "Commands for a terminal:"), ...commands, make("p", { className: "quiet" }, make("code", {}, cell.values.cell))];
   }
 
   /** Shows what a selection has in common. */

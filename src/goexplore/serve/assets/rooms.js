@@ -11,16 +11,14 @@ export class Rooms {
     this.places = [];
   }
 
-  get box() {
-    const boxes = this.places.map((place) => place.box);
-    const least = (at) => Math.min(...boxes.map((box) => box[at])), most = (at) => Math.max(...boxes.map((box) => box[at]));
-    return [least(0), least(1), most(2), most(3)];
+  /** The box of the rooms that were found. */
+  get foundBox() {
+    return this.boxOf((place) => place.found);
   }
 
-  /** The box of the rooms that were found, with a margin of half a room. */
-  get foundBox() {
-    const boxes = this.places.filter((place) => place.found).map((place) => place.box);
-    if (!boxes.length) return this.box;
+  /** The box of some rooms, or of all if there are none of these. */
+  boxOf(isOne) {
+    const some = this.places.filter(isOne), boxes = (some.length ? some : this.places).map((place) => place.box);
     const least = (at) => Math.min(...boxes.map((box) => box[at])), most = (at) => Math.max(...boxes.map((box) => box[at]));
     return [least(0), least(1), most(2), most(3)];
   }

@@ -57,6 +57,12 @@ export class Stage {
     this.draw();
   }
 
+  /** Shows another box, unless somebody has moved the map. */
+  show(box) {
+    this.box = box;
+    if (!this.#moved) this.fit();
+  }
+
   /** Moves the camera so that a point can be seen. */
   reveal(x, y) {
     const [left, top] = this.toScreen(x, y);

@@ -8,10 +8,19 @@ import { Player } from "./player.js";
 import { Rooms } from "./rooms.js";
 import { Stage } from "./stage.js";
 
+const LISTED = 15, STRETCHES = 40;
+const HOW = {
+  success: ["success", "#35a35a"],
+  death: ["death", "#d43f3f"],
+  "game over": ["game over", "#d43f3f"],
+  lagging: ["too slow", "#d99a2b"],
+  truncated: ["truncated", "#8a8f98"],
+};
+
 export class TrainingPane {
   constructor(number, sight, metrics, events) {
-    Object.assign(this, { number, metrics, events, evaluation: 0, about: null });
-    this.stage = new Stage(`Where lives end in ${sight.name}: arrows move, plus and minus zoom`);
+    Object.assign(this, { number, metrics, events, evaluation: 0, about: null, ended: null, onMap: null });
+    this.stage = new Stage(`Where rollouts and lives end in ${sight.name}: arrows move, plus and minus zoom`);
     this.rooms = new Rooms(number, this.stage);
     this.stage.ondraw = () => this.#draw();
     this.facts = make("p", { className: "facts" });
@@ -20,14 +29,21 @@ export class TrainingPane {
       starts: new Chart("Starting points over training frames, one line per demonstration", options),
       along: new Chart("Success of rollouts that begin along the way, by tenths of the way, in percent", { ...options, range: [0, 100] }),
       success: new Chart("Success from the real start (black) and per demonstration, in percent", { ...options, range: [0, 100] }),
+      endings: new Chart("How the last rollouts ended, in percent", { ...options, range: [0, 100] }),
       rollouts: new Chart("Rollouts that have ended", options),
       entropy: new Chart("Entropy of the policy", options),
       value: new Chart("Value loss", options),
     };
+    this.choice = make("select", { "aria-label": "On the map" });
+    this.choice.addEventListener("change", () => {
+      this.onMap = this.choice.value;
+      this.stage.draw();
+    });
+    this.recent = make("div", { className: "rollouts" });
     this.body = make("div", { className: "training" }, this.stage.element,
       make("div", { className: "charts" }, ...Object.values(this.charts).map((chart) => chart.element)));
     this.element = make("section", { className: "pane", "aria-label": sight.name },
-      make("header", {}, make("h2", {}, sight.name), this.facts), this.body);
+      make("header", {}, make("h2", {}, sight.name), this.facts, make("label", { className: "quiet" }, "On the map: ", this.choice)), this.body);
   }
 
   async refresh() {
@@ -35,19 +51,78 @@ export class TrainingPane {
     this.rooms.places = this.about.rooms;
     this.stage.element.hidden = !this.about.rooms.length;
     this.body.classList.toggle("flat", !this.about.rooms.length);
-    if (this.about.rooms.length) {
-      this.stage.box = this.rooms.box;
-      this.stage.fit();
-    }
+    await this.#fetch();
     this.update();
     this.stage.draw();
     this.element.dataset.painted = String(Math.round(performance.now()));
+  }
+
+  /** Fetches the rollouts that ended last, and shows them. */
+  async #fetch() {
+    try {
+      this.ended = await json(`runs/${this.number}/rollouts`);
+    } catch { // the page says elsewhere that the server is away
+      return;
+    }
+    this.#offer();
+    this.#list();
+    this.#frame();
+    const { training_frames, ending } = this.ended, count = ending.length, x = [], shares = Object.fromEntries(Object.keys(HOW).map((how) => [how, []]));
+    const least = Math.max(20, Math.ceil(count / STRETCHES));
+    for (let begin = 0, end = 1; end <= count; end++) {
+      // All that ended in one update belong together.
+      if (end - begin < least || training_frames[end] === training_frames[end - 1]) continue;
+      x.push(training_frames[end - 1]);
+      for (const how of Object.keys(HOW)) shares[how].push((100 * ending.slice(begin, end).filter((one) => one === how).length) / (end - begin));
+      begin = end;
+    }
+    this.charts.endings.element.hidden = x.length < 2;
+    if (x.length >= 2) this.charts.endings.show(Object.entries(HOW).filter(([how]) => shares[how].some(Boolean)).map(([how, [name, colour]]) => ({ name, colour, x, y: shares[how] })));
+    this.stage.draw();
+  }
+
+  /** Shows the rooms in which something ends; the others are there when one zooms out. */
+  #frame() {
+    if (!this.about.rooms.length) return;
+    const { level, room } = this.ended, key = (one) => `${one.level}/${one.room}`;
+    const rooms = new Set([...this.about.demonstrations.map(key), ...this.about.evaluations.flatMap((each) => each.deaths.map(key))]);
+    for (let i = 0; i < room.length; i++) rooms.add(`${level[i]}/${room[i]}`);
+    const box = this.rooms.boxOf((place) => rooms.has(key(place)));
+    if (String(box) !== String(this.stage.box)) this.stage.show(box);
+  }
+
+  /** Offers what the map can show: rollouts of the training, or lives of an evaluation. */
+  #offer() {
+    const offers = [];
+    if (this.ended?.ending.length) offers.push(["rollouts", `where the last ${whole(this.ended.ending.length)} rollouts of the training ended`]);
+    if (this.about.evaluations.length) offers.push(["lives", "where lives end in the evaluation"]);
+    if (!offers.some(([name]) => name === this.onMap)) this.onMap = offers[0]?.[0] ?? null;
+    this.choice.replaceChildren(...offers.map(([value, text]) => make("option", { value, selected: value === this.onMap }, text)));
+    this.choice.parentElement.hidden = !offers.length || !this.about.rooms.length;
+  }
+
+  #list() {
+    const { ended } = this, count = ended.ending.length;
+    if (!count) return this.recent.replaceChildren();
+    const has = this.about.rooms.length > 0, rows = [];
+    for (let i = count - 1; i >= Math.max(0, count - LISTED); i--) {
+      const from = ended.start[i] === null ? "own state" : ended.start[i] === 0 ? "real start" : `${whole(ended.start[i])} of ${whole(ended.demonstration[i])}`;
+      const how = make("td", {}, HOW[ended.ending[i]]?.[0] ?? ended.ending[i]);
+      how.style.color = HOW[ended.ending[i]]?.[1];
+      rows.push(make("tr", {}, make("td", {}, short(ended.training_frames[i])), make("td", {}, from), how, has ? make("td", {}, `${ended.level[i]} / ${ended.room[i]}`) : null));
+    }
+    const origin = this.about.method === "search" ? "recording" : "demonstration";
+    this.recent.replaceChildren(make("h2", {}, "Rollouts that ended last"),
+      make("p", { className: "quiet" }, `Began: training frame of ${origin}. At: training frames of the training.`),
+      make("table", {}, make("thead", {}, make("tr", {}, ...["at", "began", "ended", ...(has ? ["level / room"] : [])].map((name) => make("th", {}, name)))), make("tbody", {}, ...rows)));
   }
 
   /** Shows the metrics as they are now. */
   update() {
     const fields = this.metrics.fields;
     if (!fields || !this.about) return;
+    if (this.ended && this.seen !== this.metrics.count) this.#fetch();
+    this.seen = this.metrics.count;
     const x = fields.training_frames, colour = (i) => CATEGORIES[i % CATEGORIES.length];
     const each = (field, scale = 1) => Array.from({ length: Math.max(0, ...field.map((row) => row.length)) }, (_, i) => ({
       name: `demonstration ${i}`, colour: colour(i), x, y: field.map((row) => (row[i] === undefined || row[i] === null ? null : row[i] * scale)),
@@ -93,6 +168,11 @@ export class TrainingPane {
       context.clearRect(0, 0, stage.width, stage.height);
       return context;
     });
+    if (this.onMap === "rollouts") {
+      this.rooms.draw(contexts[0]);
+      this.#drawRollouts(contexts[1]);
+      return;
+    }
     const deaths = new Map((this.about.evaluations[this.evaluation]?.deaths ?? []).map((death) => [`${death.level}/${death.room}`, death.lives]));
     const most = Math.max(1, ...deaths.values());
     this.rooms.draw(contexts[0], (context, place, left, top, wide, high) => {
@@ -115,12 +195,44 @@ export class TrainingPane {
     });
   }
 
+  /** A dot for each of the last rollouts, the newest on top. Those without a position are a number in their room. */
+  #drawRollouts(context) {
+    const { ended, stage } = this, unplaced = new Map(), count = ended.ending.length;
+    const radius = Math.max(2, Math.min(5, 2 * stage.camera.zoom));
+    for (let i = 0; i < count; i++) {
+      const place = ended.place[i];
+      if (!place) {
+        const room = `${ended.level[i]}/${ended.room[i]}`;
+        unplaced.set(room, (unplaced.get(room) ?? 0) + 1);
+        continue;
+      }
+      const [x, y] = stage.toScreen(...place);
+      context.globalAlpha = 0.25 + (0.6 * (i + 1)) / count;
+      context.fillStyle = HOW[ended.ending[i]]?.[1] ?? "#8a8f98";
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.fill();
+    }
+    context.globalAlpha = 1;
+    context.font = "600 13px system-ui, sans-serif";
+    context.lineWidth = 3;
+    context.strokeStyle = "#000c";
+    context.fillStyle = "#fff";
+    for (const place of this.rooms.places) {
+      const rollouts = unplaced.get(`${place.level}/${place.room}`);
+      if (!rollouts) continue;
+      const [x, y] = stage.toScreen((place.box[0] + place.box[2]) / 2, (place.box[1] + place.box[3]) / 2);
+      context.strokeText(short(rollouts), x, y);
+      context.fillText(short(rollouts), x, y);
+    }
+  }
+
   /** Shows the evaluations in the details: their episodes by no-ops and repetition, each with its video. */
   details(element) {
     this.player?.close();
     const { evaluations, unplayable } = this.about;
     if (!evaluations.length) {
-      element.replaceChildren(make("h2", {}, "Evaluations"),
+      element.replaceChildren(this.recent, make("h2", {}, "Evaluations"),
         make("p", { className: "quiet" }, "None yet. goexplore evaluate plays the stochastic game and keeps its episodes; they appear here, each with its video."),
         ...(unplayable ? [make("p", { className: "wrong" }, unplayable)] : []));
       return;
@@ -164,6 +276,7 @@ export class TrainingPane {
       grid,
       rows.length ? make("h3", {}, "Where lives end") : null,
       rows.length ? make("table", {}, make("tbody", {}, ...rows)) : null,
+      this.recent,
       unplayable ? make("p", { className: "wrong" }, unplayable) : null,
     ].filter(Boolean));
   }
