@@ -3,7 +3,7 @@
 import pytest
 
 from goexplore.planning import Place, Reference, Tracker, Trajectory
-from goexplore.planning._reference import AHEAD, BACK, KINDS, LOST, NEAR_ENOUGH, PATIENCE, Kind
+from goexplore.planning._reference import AHEAD, BACK, KINDS, LEAP, LOST, NEAR_ENOUGH, PATIENCE, Kind
 
 
 def won(*gains):
@@ -172,6 +172,25 @@ class TestRooms:
         entered = made.follow(self.there(0, 1), 0.0, at_the_door)
         assert entered == Tracker(11, room=1)
         assert made.follow(self.there(self.WIDTH - STEP, 1), 0.0, entered) == Tracker(14, room=1)
+
+    def test_who_leaves_a_room_is_not_at_its_other_end(self):
+        """The position may change a frame before the room's number does, and change back."""
+        way = [self.at(STEP * step) for step in range(21)]
+        made, far = Reference([Trajectory(bytes(20), [0.0] * 20, way)]), STEP * 20
+        at_the_left = made.follow(self.at(STEP), 0.0, Tracker(0, room=1, column=0))
+        assert at_the_left == Tracker(1, room=1, column=STEP)
+        leapt = made.follow(self.at(far), 0.0, at_the_left)
+        assert leapt == Tracker(1, room=1, column=far)
+        assert made.follow(self.at(STEP), 0.0, leapt) == Tracker(1, room=1, column=STEP)
+
+    def test_a_leap_within_a_room_is_not_part_of_the_way(self):
+        leaping = Trajectory(bytes(2), [0.0] * 2, [self.at(0), self.at(LEAP + 1), self.at(STEP)])
+        assert leaping.settled().places == [self.at(0), self.at(0), self.at(STEP)]
+
+    @classmethod
+    def at(cls, column):
+        """Return a place in the room on the right."""
+        return Place(1, (column,), room=1, column=column)
 
     def test_what_is_won_on_entering_counts(self):
         rewards = [0.0] * 24

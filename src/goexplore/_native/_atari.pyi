@@ -112,7 +112,7 @@ class Planner:
         self,
         snapshot: Buffer,
         last_action: int,
-        tracker: tuple[int, int, float, bytes, int],
+        tracker: tuple[int, int, float, bytes, int, int],
         plans: tuple[tuple[int, int, bytes], ...],
         streams: Buffer,
         horizon: int,
@@ -120,8 +120,8 @@ class Planner:
         /,
     ) -> list[tuple[int, float]]: ...
     def follow(
-        self, snapshot: Buffer, tracker: tuple[int, int, float, bytes, int], /
-    ) -> tuple[int, int, int, bytes, int]: ...
+        self, snapshot: Buffer, tracker: tuple[int, int, float, bytes, int, int], /
+    ) -> tuple[int, int, int, bytes, int, int]: ...
 
 def play_each(
     machines: tuple[Machine, ...], actions: tuple[bytes, ...], frame_skip: int, /

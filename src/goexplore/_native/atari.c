@@ -1096,7 +1096,8 @@ typedef struct {
 static bool read_situation(Planner *planner, const Py_buffer *snapshot, TrackerTuple *tuple)
 {
     const Tracker tracker = tuple->tracker;
-    if (tuple->kinds != KINDS || !(fabs(tuple->score) <= INT32_MAX) || tracker.row < 0 || (uint32_t)tracker.row >= planner->row_count || tracker.stall < 0 || tracker.stall > PATIENCE ||
+    if (tuple->kinds != KINDS || !(fabs(tuple->score) <= INT32_MAX) || tracker.row < 0 ||
+        (uint32_t)tracker.row >= planner->row_count || tracker.stall < 0 || tracker.stall > PATIENCE || tracker.x < 0 ||
         !restore_state(&planner->machine, snapshot->buf, (size_t)snapshot->len)) {
         PyErr_SetString(PyExc_ValueError, "expected a state of this engine, and a row of the reference");
         return false;
@@ -1145,9 +1146,9 @@ static PyObject *planner_judge(PlannerObject *self, PyObject *arguments)
     TrackerTuple tracker;
     int ceiling;
     PyObject *tuples, *list = NULL;
-    if (!PyArg_ParseTuple(arguments, "y*I(iidy#i)O!y*Ii", &snapshot, &last, &tracker.tracker.row, &tracker.tracker.stall,
-                          &tracker.score, &tracker.won, &tracker.kinds, &tracker.tracker.room, &PyTuple_Type, &tuples,
-                          &streams, &horizon, &ceiling))
+    if (!PyArg_ParseTuple(arguments, "y*I(iidy#ii)O!y*Ii", &snapshot, &last, &tracker.tracker.row, &tracker.tracker.stall,
+                          &tracker.score, &tracker.won, &tracker.kinds, &tracker.tracker.room, &tracker.tracker.x,
+                          &PyTuple_Type, &tuples, &streams, &horizon, &ceiling))
         return NULL;
     const Py_ssize_t count = PyTuple_GET_SIZE(tuples);
     const size_t draws = (size_t)streams.len / sizeof(uint64_t);
@@ -1188,15 +1189,16 @@ static PyObject *planner_follow(PlannerObject *self, PyObject *arguments)
 {
     Py_buffer snapshot;
     TrackerTuple tracker;
-    if (!PyArg_ParseTuple(arguments, "y*(iidy#i)", &snapshot, &tracker.tracker.row, &tracker.tracker.stall, &tracker.score,
-                          &tracker.won, &tracker.kinds, &tracker.tracker.room))
+    if (!PyArg_ParseTuple(arguments, "y*(iidy#ii)", &snapshot, &tracker.tracker.row, &tracker.tracker.stall, &tracker.score,
+                          &tracker.won, &tracker.kinds, &tracker.tracker.room, &tracker.tracker.x))
         return NULL;
     const bool read = read_situation(&self->planner, &snapshot, &tracker);
     PyBuffer_Release(&snapshot);
     if (!read)
         return NULL;
     const Tracker now = follow(&self->planner, &self->planner.machine.state, tracker.tracker);
-    return Py_BuildValue("iiiy#i", now.row, now.stall, now.score, (const char *)now.won, (Py_ssize_t)KINDS, now.room);
+    return Py_BuildValue("iiiy#ii", now.row, now.stall, now.score, (const char *)now.won, (Py_ssize_t)KINDS, now.room,
+                         now.x);
 }
 
 static PyObject *planner_played(PlannerObject *self, void *closure)

@@ -65,7 +65,8 @@ class MemoryPlaces:
         )
         airborne = any(memory[address] != value for address, value in facts.grounded)
         x, y = facts.position_addresses
-        return Place(key, (memory[x], memory[y], _OTHER_POSTURE if airborne else 0), *key)
+        position = (memory[x], memory[y], _OTHER_POSTURE if airborne else 0)
+        return Place(key, position, *key, column=memory[x])
 
     def state(self) -> bytes:
         """Return nothing: memory is part of the environment's state."""

@@ -19,6 +19,8 @@ LOST = 14
 """Distance beyond which a state is like none of them."""
 PATIENCE = 14
 """Training frames without a new place after which the action there is tried from the beginning."""
+LEAP = 40
+"""No character moves so far within a training frame: it is at a room's edge, and its position is in doubt."""
 _SAME_PLACE = 2
 """Distance up to which two places are one."""
 KINDS = 32
@@ -39,6 +41,16 @@ class Place(NamedTuple):
     """Gains count from the beginning of a level on: the next level can be solved without them."""
     room: int = 0
     """The room's number, where positions are those in a room."""
+    column: int = 0
+    """How far to the right in the room, if there are rooms."""
+
+    def is_in_doubt(self, room: int, column: int) -> bool:
+        """Return whether the position may be that in another room, after one with this room and column.
+
+        Games do not change the room's number and the position in the same frame. In between, a character that
+        leaves a room on one side seems to be on its other side.
+        """
+        return self.room != room or abs(self.column - column) > LEAP
 
 
 class Kind(NamedTuple):
@@ -86,6 +98,8 @@ class Tracker(NamedTuple):
     """How many gains of each kind were won since the level began."""
     room: int = 0
     """Where it was seen last."""
+    column: int = 0
+    """In that room."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +113,16 @@ class Trajectory:
     def settled(self) -> Trajectory:
         """Return it with all positions in the room that a place says.
 
-        Games may change the room's number a frame earlier than the position, which is at the other end of the
-        room then. In its first training frame the character is where it is in the second one.
+        In the first training frame in a room, the character is where it is in the second one; where its
+        position leaps within a room, where it was before.
         """
         places = list(self.places)
         for index in range(1, len(places) - 1):
-            before, now, after = self.places[index - 1 : index + 2]
+            before, now, after = places[index - 1], self.places[index], self.places[index + 1]
             if before.room != now.room == after.room:
-                places[index] = now._replace(position=after.position)
+                places[index] = now._replace(position=after.position, column=after.column)
+            elif before.room == now.room and now.is_in_doubt(before.room, before.column):
+                places[index] = now._replace(position=before.position, column=before.column)
         return Trajectory(self.actions, self.rewards, places)
 
     def without_loops(self) -> Trajectory:
@@ -224,11 +240,12 @@ class Reference:
         """Return where a game is after one more training frame."""
         earlier = before.row
         if place.level > self.rows[earlier].place.level:
-            before = Tracker(self._level(place.level, before.row), score=score, room=before.room)
+            row = self._level(place.level, before.row)
+            before = Tracker(row, score=score, room=before.room, column=before.column)
         won = self._win(score - before.score, place, before.won)
-        has_entered = place.room != before.room
-        before = before._replace(score=score, won=won, room=place.room)
-        if has_entered:  # the position may still be that in the room before, see `Trajectory.settled`
+        in_doubt = place.is_in_doubt(before.room, before.column)
+        before = before._replace(score=score, won=won, room=place.room, column=place.column)
+        if in_doubt:
             return before
         last = self.rows[before.row]
         rows = self.stretches[last.stretch].rows
@@ -281,9 +298,10 @@ class Reference:
 
     def has(self, tracker: Tracker) -> bool:
         """Return whether a game can be there."""
-        row, stall, score, won, room = tracker
+        row, stall, score, won, room, column = tracker
         is_a_place = 0 <= row < len(self.rows) and 0 <= stall <= PATIENCE
-        return is_a_place and abs(score) < 2**31 and len(won) == KINDS and 0 <= room < 2**31
+        is_seen = 0 <= room < 2**31 and 0 <= column < 2**31
+        return is_a_place and is_seen and abs(score) < 2**31 and len(won) == KINDS
 
     def progress(self, tracker: Tracker) -> int:
         """Return how far a game has come."""

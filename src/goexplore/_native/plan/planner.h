@@ -12,7 +12,7 @@
 #include "../explore/random.h"
 
 /* How far around the last place the next one is looked for first, and how near is near enough: in bytes of memory. */
-enum { BACK = 5, AHEAD = 14, NEAR_ENOUGH = 10, LOST = 14, PATIENCE = 14, NOWHERE_NEAR = 1 << 30, OTHER_POSTURE = 9, KINDS = 32 };
+enum { BACK = 5, AHEAD = 14, NEAR_ENOUGH = 10, LOST = 14, PATIENCE = 14, LEAP = 40, OTHER_POSTURE = 9, KINDS = 32, NOWHERE_NEAR = 1 << 30 };
 
 /* One training frame of a demonstration; the columns of Reference.rows. */
 typedef struct {
@@ -47,7 +47,7 @@ typedef struct {
     int32_t row, stall; /* where in the reference, and for how many training frames there */
     int32_t score;
     uint8_t won[KINDS]; /* how many gains of each kind since the level began */
-    int32_t room;       /* where it was seen last */
+    int32_t room, x;    /* where it was seen last */
 } Tracker;
 
 typedef struct {
@@ -178,14 +178,15 @@ static Tracker follow(const Planner *planner, const State *state, Tracker before
     const int32_t score = state->score - planner->first_score;
     const int32_t earlier = before.row;
     if (here.level > planner->rows[earlier].level)
-        before = (Tracker){.row = row_of_level(planner, here.level, before.row), .room = before.room};
+        before = (Tracker){.row = row_of_level(planner, here.level, before.row), .room = before.room, .x = before.x};
     else
         win(planner, score - before.score, &here, before.won);
     before.score = score;
-    if (here.room != before.room) { /* the position may still be that in the room before */
-        before.room = here.room;
+    /* Room and position do not change in the same frame: the position may be that in another room. */
+    const bool in_doubt = here.room != before.room || abs(here.x - before.x) > LEAP;
+    before.room = here.room, before.x = here.x;
+    if (in_doubt)
         return before;
-    }
     const Stretch *stretch = &planner->stretches[planner->rows[before.row].stretch];
     int32_t stage = stage_of(planner, stretch, before.won);
     int32_t nearest = NOWHERE_NEAR - 1, found = -1;
