@@ -126,9 +126,11 @@ def test_a_condition_selects_what_goexplore_cells_selects(client, montezuma):
 )
 def test_a_wrong_condition_is_told_in_one_line(client, condition):
     answer = client.get(at(client, "filter"), params={"where": condition})
-    assert answer.status_code == 400
+    assert answer.status_code == 200, "browsers would log a failure for each mistyped condition"
     assert answer.json()["error"].startswith("expected")
     assert "\n" not in answer.json()["error"]
+    assert "unknown" not in answer.json()["error"]
+    assert "kernel" not in answer.json()["error"]
 
 
 def test_cells_lie_in_their_rooms(client):

@@ -98,6 +98,9 @@ class Answers:
                     "/api/runs/{run:int}/rooms/{level:int}/{room:int}": self._room,
                     "/api/runs/{run:int}/{version}/columns/{name}": self._column,
                     "/api/runs/{run:int}/{version}/layouts/{name}": self._layout,
+                    "/api/runs/{run:int}/{version}/parents": lambda request: _bytes(
+                        self._search(request).parents(request.path_params["version"])
+                    ),
                     "/api/runs/{run:int}/{version}/filter": self._filter,
                     cell: lambda request: _json(self._search(request).cell(*_entry(request))),
                     f"{cell}/descendants": lambda request: _bytes(
@@ -172,9 +175,15 @@ class Answers:
 
     def _filter(self, request: Request) -> Response:
         condition = request.query_params.get("where", "")
-        if len(condition) > _LONGEST_CONDITION:
-            raise ConfigError(f"expected a condition of at most {_LONGEST_CONDITION} characters, got more")
-        return _bytes(self._search(request).matching(request.path_params["version"], condition))
+        search = self._search(request)
+        try:
+            if len(condition) > _LONGEST_CONDITION:
+                raise ConfigError(
+                    f"expected a condition of at most {_LONGEST_CONDITION} characters, got more"
+                )
+            return _bytes(search.matching(request.path_params["version"], condition))
+        except ConfigError as error:  # people mistype: the request is right, and browsers log no failure
+            return _refuse(error, 200)
 
     def _demonstration(self, request: Request) -> Response:
         name, content = self._search(request).demonstration(*_entry(request))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
+from pathlib import Path
 from threading import RLock
 from typing import Any, BinaryIO
 
@@ -76,6 +78,7 @@ class Table:
             self.status = as_record(Status, saved.content["status"])
             self.revisions = as_record(tuple[Revision, ...], saved.content.get("revisions", ()))
             self.action_bytes = as_record(int, saved.content["action_bytes"])
+            self.locations = as_record(tuple[tuple[int, int], ...], saved.content["locations"])
             self._entries_file, self._segments_file = (
                 self._opened(saved.folder / name) for name in (ARCHIVE_FILE, SEGMENTS_FILE)
             )
@@ -108,6 +111,14 @@ class Table:
         with self._lock:
             for file in self._open:
                 file.close()
+
+    def copy_to(self, folder: Path) -> None:
+        """Write its files into a folder, also when the search has deleted them."""
+        with self._lock:
+            for file, name in ((self._entries_file, ARCHIVE_FILE), (self._segments_file, SEGMENTS_FILE)):
+                _rewind(file)
+                with (folder / name).open("wb") as copied:
+                    shutil.copyfileobj(file, copied)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -206,8 +217,11 @@ class Table:
 
     def matching(self, condition: str) -> NDArray[np.bool_]:
         """Return which entries a condition is true of; raise ConfigError for one that is none."""
-        with self._lock:
-            found = select(self._searchable, condition, sort=None, descending=False)
+        try:
+            with self._lock:
+                found = select(self._searchable, condition, sort=None, descending=False)
+        except ConfigError as error:
+            raise _plainer(error, condition) from error
         mask = np.zeros(len(self), np.bool_)
         mask[found["entry"].to_numpy()] = True
         return mask
@@ -228,10 +242,23 @@ def _without(file: BinaryIO, name: str) -> Any:
 
 
 def _only(file: BinaryIO, name: str) -> Any:
+    _rewind(file)
+    return parse_table(BytesIO(file.read()), [name])[name].combine_chunks()
+
+
+def _rewind(file: BinaryIO) -> None:
     if file.closed:
         raise CheckpointError("expected a checkpoint that is still kept, got one that is not: reload")
     file.seek(0)
-    return parse_table(BytesIO(file.read()), [name])[name].combine_chunks()
+
+
+def _plainer(error: ConfigError, condition: str) -> ConfigError:
+    """Return what is wrong with a condition, without the words of the libraries that read it."""
+    if isinstance(error.__cause__, pa.ArrowException):
+        return ConfigError(f"expected numbers compared with numbers and texts with texts, got {condition!r}")
+    if isinstance(error.__cause__, SyntaxError | ValueError | RecursionError):
+        return ConfigError(f"expected a condition such as `score > 100 and length < 500`, got {condition!r}")
+    return error
 
 
 def _numbers(column: Any) -> Array:

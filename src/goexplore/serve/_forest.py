@@ -101,6 +101,31 @@ class Forest:
             begins[level] = begins[parents] + 1 + before - before[first][group]
         return begins, sizes
 
+    def entry_parents(self) -> Numbers:
+        """Return for each entry the last one before it on its trajectory, or -1 where there is none."""
+        longest = max(int(self.entry_offsets.max(initial=0)), int(self.parent_offsets.max(initial=0))) + 1
+        keys = self.entry_segments * longest + self.entry_offsets
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        before = np.full(len(self.parents), -1, np.int64)
+        """The last entry before each segment begins."""
+
+        def last(segments: Numbers, positions: Numbers) -> Numbers:
+            """Return the entries at positions of the order: on their segments, or before these begin."""
+            at = np.maximum(positions, 0)
+            on_it = (positions >= 0) & (ordered[at] >= segments * longest)
+            return np.where(on_it, order[at], before[segments])
+
+        if not len(keys):
+            return np.zeros(0, np.int64)
+        for level in self._levels[1:]:
+            parents = self.parents[level]
+            ends = np.searchsorted(ordered, parents * longest + self.parent_offsets[level], "right") - 1
+            before[level] = last(parents, ends)
+        found = np.empty(len(keys), np.int64)
+        found[order] = last(self.entry_segments[order], np.arange(len(keys)) - 1)
+        return found
+
     def places(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a place for each entry: how long its trajectory is, and which branch it is on, 0 to 1."""
         begin_at = np.zeros(len(self.parents), np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from goexplore.archive import Actions
+from goexplore.archive import Actions, read_archive
 from goexplore.cells import CellKey
 from goexplore.demos import (
     Demonstration,
@@ -36,7 +36,6 @@ from goexplore.report import (
     picture_of,
     play_episode,
 )
-from goexplore.runs import SavedRun
 from goexplore.serve._film import PICTURES_PER_PART, TrajectoryPlayer, take_part
 from goexplore.serve._layout import RoomPlan
 
@@ -172,15 +171,17 @@ def room_pictures(
         playing.close()
 
 
-def probabilities(path: Path, problem: Problem, checkpoint: str) -> NDArray[np.float64]:
-    """Return how likely each entry is to be chosen next."""
-    run = SavedRun.open(path, problem)
-    if run.checkpoint.name != checkpoint:
-        raise CheckpointError(
-            f"expected checkpoint {checkpoint} of {path}, got {run.checkpoint.name}: the search has written "
-            "a newer one, reload"
-        )
-    view = ArchiveView(run.archive, run.problem)
+def probabilities(
+    folder: Path, problem: Problem, action_bytes: int, locations: Sequence[tuple[int, int]]
+) -> NDArray[np.float64]:
+    """Return how likely each entry of an archive is to be chosen next."""
+    archive = read_archive(
+        folder,
+        reset_seen=problem.selection.reset_seen,
+        action_bytes=action_bytes,
+        locations=[Location(*location) for location in locations],
+    )
+    view = ArchiveView(archive, problem)
     try:
         return view.values("probability")
     finally:

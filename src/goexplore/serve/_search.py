@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 import time
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore.archive import Actions
 from goexplore.demos import SUFFIX
 from goexplore.envs import Location
 from goexplore.errors import GoExploreError
@@ -20,6 +23,7 @@ from goexplore.serve import _jobs as jobs
 from goexplore.serve._columns import Column, Table, pack_change
 from goexplore.serve._film import CODECS, PICTURES_PER_PART, Film
 from goexplore.serve._layout import Layout, different_locations, rooms_layout, tree_layout
+from goexplore.serve._recent import Recent
 from goexplore.serve._source import Helpers, NotThere, Outdated, Source
 
 _KEPT = 2
@@ -27,8 +31,19 @@ _KEPT = 2
 _SHARE = 0.01
 """Of one core, at most, for reading checkpoints that nobody asked for; a helper may take as much again."""
 _PICTURES_OF_ROOM = 4
-_MOST_VIDEOS = 64
-"""Parts of videos that are kept."""
+_MOST_VIDEOS, _MOST_CELLS = 64, 256
+"""Parts of videos that are kept, and cells that pages have opened."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedCell:
+    """A cell that a page has opened. Its video can be watched when its checkpoint is not kept any more."""
+
+    row: dict[str, Any]
+    actions: Actions
+    fatal_action: int | None
+    """The last action, if it has no result: it crashed, hung or raised an exception."""
+    search_game_frames: int
 
 
 class SearchSource(Source):
@@ -48,7 +63,8 @@ class SearchSource(Source):
         self._layouts: dict[tuple[str, str], Layout] = {}
         self._probabilities: dict[str, Column] = {}
         self._rooms: dict[Location, bytes | None] = {}
-        self._parts: dict[tuple[str, int, int], bytes] = {}
+        self._parts: Recent[bytes] = Recent(_MOST_VIDEOS)
+        self._cells: Recent[OpenedCell] = Recent(_MOST_CELLS)
         self._about: dict[str, Any] | None = None
         self._setting: jobs.Setting | None = None
         self._problem: Problem | None = None
@@ -127,7 +143,22 @@ class SearchSource(Source):
         for table in self._tables:
             if table.version == version:
                 return table
-        raise Outdated(f"expected a checkpoint that is still known, got {version}: there is a newer one")
+        raise Outdated(
+            f"expected a checkpoint that is still known, got {version}: the search has written newer ones, "
+            "click the cell again"
+        )
+
+    def _opened(self, version: str, entry: int) -> OpenedCell:
+        def read() -> OpenedCell:
+            table = self.table(version)
+            return OpenedCell(
+                row=table.row(entry),
+                actions=table.actions(entry),
+                fatal_action=int(table.last_action(entry)) if table.is_fatal(entry) else None,
+                search_game_frames=table.status.game_frames,
+            )
+
+        return self._cells.get((version, entry), read)
 
     def _layout_names(self) -> list[str]:
         has_map = self._setting is not None and self._setting.plan is not None
@@ -162,6 +193,7 @@ class SearchSource(Source):
         return {
             "version": table.version,
             "rows": len(table),
+            "revisions": len(table.revisions),
             "problem": self._name(),
             "status": {
                 "game_frames": status.game_frames,
@@ -191,13 +223,17 @@ class SearchSource(Source):
         plan = None if self._setting is None else self._setting.plan
         if plan is None:
             return []
-        found = set(different_locations(table["level"], table["room"])[0])
+        locations, which = different_locations(table["level"], table["room"])
+        first = np.full(len(locations), np.iinfo(np.int64).max)
+        np.minimum.at(first, which, table["found_at_game_frame"].astype(np.int64))
+        found = dict(zip(locations, first.tolist(), strict=True))
         corners = plan.corners(sorted({each.level for each in found}))
         return [
             {
                 "level": level,
                 "room": room,
                 "found": Location(level, room) in found,
+                "found_at": found.get(Location(level, room)),
                 "box": [left, top, left + plan.shown_width, top + plan.height],
             }
             for (level, room), (left, top) in corners.items()
@@ -210,6 +246,10 @@ class SearchSource(Source):
             if (version, name) not in self._layouts:
                 raise NotThere(f"expected a layout ({', '.join(self._layout_names())}), got {name!r}")
             return self._layouts[version, name].pack()
+
+    def parents(self, version: str) -> bytes:
+        """Return for each entry the last one before it on its trajectory, or -1."""
+        return self.table(version).forest.entry_parents().astype("<i4").tobytes()
 
     def column(self, version: str, name: str, since: str | None) -> tuple[bytes, bool]:
         """Return a column, or only what changed since another checkpoint, and whether it is only that."""
@@ -238,11 +278,11 @@ class SearchSource(Source):
 
     def _probability(self, table: Table) -> Column:
         if table.version not in self._probabilities:
-            values = self.helpers.archives.call(
-                jobs.probabilities, self.path, self._playable(), table.folder.name
-            )
-            if len(values) != len(table):
-                raise Outdated("expected the archive of this checkpoint, got another: there is a newer one")
+            with tempfile.TemporaryDirectory() as folder:
+                table.copy_to(Path(folder))
+                values = self.helpers.archives.call(
+                    jobs.probabilities, Path(folder), self._playable(), table.action_bytes, table.locations
+                )
             self._probabilities[table.version] = Column(name="probability", values=values.astype("<f8"))
         return self._probabilities[table.version]
 
@@ -253,11 +293,11 @@ class SearchSource(Source):
     def cell(self, version: str, entry: int) -> dict[str, Any]:
         """Return everything about a cell that is known without playing."""
         table = self.table(version)
-        row = table.row(entry)
+        opened = self._opened(version, entry)
         chain = table.forest.chain(entry)
         shown: dict[str, Any] = {
             "entry": entry,
-            "values": row,
+            "values": opened.row,
             "explorations": self._explorations(chain),
             "lineage": table.forest.lineage(entry).tolist(),
             "descendants": len(table.forest.descendants(entry)),
@@ -266,7 +306,7 @@ class SearchSource(Source):
         }
         if self._setting is not None:
             film = Film(
-                pictures=len(table.actions(entry)) * self._setting.pictures_per_step + 1,
+                pictures=len(opened.actions) * self._setting.pictures_per_step + 1,
                 pictures_per_step=self._setting.pictures_per_step,
             )
             shown["film"] = {
@@ -309,15 +349,13 @@ class SearchSource(Source):
 
     def picture(self, version: str, entry: int) -> bytes:
         """Return the state of a cell, as a PNG."""
-        table = self.table(version)
-        table.row(entry)
-        return self.helpers.pictures.call(jobs.picture, self._playing().env, table.actions(entry))
+        actions = self._opened(version, entry).actions
+        return self.helpers.pictures.call(jobs.picture, self._playing().env, actions)
 
     def way(self, version: str, entry: int) -> dict[str, Any]:
         """Return the way to a cell: for each training frame the entry of its cell, or -1, and the score."""
-        table = self.table(version)
-        table.row(entry)
-        found = self.helpers.pictures.call(jobs.way, self._playable(), table.actions(entry))
+        table, actions = self.table(version), self._opened(version, entry).actions
+        found = self.helpers.pictures.call(jobs.way, self._playable(), actions)
         return {
             "entries": [table.entry_of.get(cell, -1) for cell in found.cells],
             "scores": list(found.scores),
@@ -325,35 +363,34 @@ class SearchSource(Source):
 
     def video_part(self, version: str, entry: int, number: int) -> bytes:
         """Return a part of the video of how a cell was reached."""
-        table = self.table(version)
-        table.row(entry)
-        key = (version, entry, number)
-        if key not in self._parts:
-            env, actions = self._playing().env, table.actions(entry)
-            self._parts[key] = self.helpers.pictures.call(jobs.video_part, env, actions, number)
-            while len(self._parts) > _MOST_VIDEOS:
-                del self._parts[next(iter(self._parts))]
-        return self._parts[key]
+        actions = self._opened(version, entry).actions
+
+        def render() -> bytes:
+            return self.helpers.pictures.call(jobs.video_part, self._playing().env, actions, number)
+
+        return self._parts.get((version, entry, number), render)
 
     def demonstration(self, version: str, entry: int) -> tuple[str, bytes]:
         """Return a name and the content of a demonstration's file: the way to a cell, replayed."""
-        table = self.table(version)
-        row = table.row(entry)
-        actions = table.actions(entry)
-        if not len(actions):
+        opened = self._opened(version, entry)
+        if not len(opened.actions):
             raise NotThere("expected a trajectory of at least one training frame, got the initial state")
         problem = self._playable()
         provenance = {
             "run": self.path.name,
             "seed": SearchDirectory(self.path).seed(),
             "entry": entry,
-            "cell": row["cell"].removeprefix("0x"),
-            "search_game_frames": table.status.game_frames,
-            "event": row.get("event", ""),
+            "cell": opened.row["cell"].removeprefix("0x"),
+            "search_game_frames": opened.search_game_frames,
+            "event": opened.row.get("event", ""),
         }
-        fatal = int(table.last_action(entry)) if table.is_fatal(entry) else None
         content = self.helpers.pictures.call(
-            jobs.demonstration, problem, actions, row["score"], fatal, provenance
+            jobs.demonstration,
+            problem,
+            opened.actions,
+            opened.row["score"],
+            opened.fatal_action,
+            provenance,
         )
         return f"{problem.env.name}-cell-{entry}{SUFFIX}", content
 

@@ -93,7 +93,12 @@ def serve(
         app, watcher = guarded_app(sources, token=address.token, hosts=[*LOOPBACK, host, *allow_hosts])
         # Read the runs before somebody asks, so that the page is there at once.
         threading.Thread(target=watcher.look, daemon=True).start()
-        _Server(app, watcher, lambda: ready(address)).run(sockets=[listener])
+
+        def close() -> None:
+            watcher.close()
+            sources[0].helpers.close()  # nobody waits for what they were doing
+
+        _Server(app, lambda: ready(address), close).run(sockets=[listener])
 
 
 @contextlib.contextmanager
@@ -117,7 +122,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 class _Server(uvicorn.Server):
     """Lets pages go when it is told to end: they would listen for events for ever."""
 
-    def __init__(self, app: Guard, watcher: Watcher, ready: Callable[[], None]) -> None:
+    def __init__(self, app: Guard, ready: Callable[[], None], close: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -129,7 +134,7 @@ class _Server(uvicorn.Server):
                 timeout_graceful_shutdown=3,
             )
         )
-        self._watcher, self._ready = watcher, ready
+        self._ready, self._close = ready, close
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""
@@ -151,5 +156,5 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Let pages go, and end."""
-        self._watcher.close()
+        self._close()
         super().handle_exit(sig, frame)

@@ -60,6 +60,7 @@ class Source(ABC):
         self.lock = RLock()
         self.metrics = Tail(path / "metrics.jsonl", self.metrics_kind)
         self._identity: object = None
+        self._runs_seen = 1
         self.sight: dict[str, Any] = {}
         """How the run was when it was last looked at."""
 
@@ -70,17 +71,20 @@ class Source(ABC):
             "path": str(self.path),
             "kind": self.kind,
             "message": None,
+            "outcome": None,
+            "resume": None,
         }
         try:
             if not self.path.is_dir():
-                self.sight = {**self.sight, **shown, "state": "gone", "silent": None, "resume": None}
+                self.sight = {**self.sight, **shown, "state": "gone", "silent": None}
                 return self.sight
             self._notice_another_run()
             directory = Directory(self.path)
             condition = condition_of(directory, time.time())
             self.metrics.read()
-            shown |= {"state": condition.state, "silent": condition.silent_seconds, "resume": None}
+            shown |= {"state": condition.state, "silent": condition.silent_seconds}
             if condition.state == "stopped":
+                shown["outcome"] = " ".join(directory.outcome().split())
                 shown["resume"] = shlex.join(resume_command(directory))
             shown |= self.look_closer()
         except Exception as error:  # files may hold anything, and the page goes on
@@ -91,6 +95,7 @@ class Source(ABC):
             shown |= {"state": shown.get("state", "broken"), "message": message}
         self.sight = {
             **shown,
+            "run": self._runs_seen,
             "metrics": {"epoch": self.metrics.epoch, "count": len(self.metrics.lines)},
             "version": self.version,
         }
@@ -104,6 +109,7 @@ class Source(ABC):
             identity = (about.st_dev, about.st_ino, about.st_mtime_ns)
         if identity is not None and self._identity is not None and identity != self._identity:
             self.forget()
+            self._runs_seen += 1
         self._identity = identity or self._identity
 
     @property

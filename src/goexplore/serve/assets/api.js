@@ -23,6 +23,7 @@ async function ask(path) {
 }
 
 export const json = async (path) => (await ask(path)).json();
+export const blob = async (path) => (await ask(path)).blob();
 export const bytes = async (path) => (await ask(path)).arrayBuffer();
 
 const ARRAYS = { u1: Uint8Array, i2: Int16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
@@ -86,8 +87,16 @@ export class SearchData {
     return new Float32Array(await bytes(`${this.at}/layouts/${layout}`));
   }
 
+  /** Returns for each cell the last one before it on its trajectory, or -1. */
+  async parents() {
+    return new Int32Array(await bytes(`${this.at}/parents`));
+  }
+
+  /** Returns which cells a condition is true of; raises what is wrong with it. */
   async matching(condition) {
-    return bits(await bytes(`${this.at}/filter?where=${encodeURIComponent(condition)}`), this.about.rows);
+    const answer = await ask(`${this.at}/filter?where=${encodeURIComponent(condition)}`);
+    if (answer.headers.get("Content-Type").includes("json")) throw new Refused(400, (await answer.json()).error);
+    return bits(await answer.arrayBuffer(), this.about.rows);
   }
 
   async descendants(entry) {
@@ -122,10 +131,19 @@ export class Metrics {
   }
 }
 
-/** Calls back with how all runs are, whenever that changes, and with whether the server is there. */
+const AWAY = "The server does not answer; trying again …";
+const OTHER = "The server was started again. Open the new address that goexplore serve has printed.";
+
+/** Calls back with how all runs are, whenever that changes, and with what is wrong with the connection, or "". */
 export function follow(onRuns, onConnection) {
   const stream = new EventSource("api/events");
-  stream.onopen = () => onConnection(true);
-  stream.onerror = () => onConnection(false); // the browser tries again by itself
+  stream.onopen = () => onConnection("");
   stream.onmessage = (event) => onRuns(JSON.parse(event.data));
+  stream.onerror = async () => {
+    onConnection(AWAY);
+    if (stream.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+    const refused = await ask("runs").then(() => false, (error) => error.status === 403);
+    if (refused) onConnection(OTHER);
+    else setTimeout(() => follow(onRuns, onConnection), 3000);
+  };
 }

@@ -12,15 +12,18 @@ const $ = (id) => document.getElementById(id);
 const REPLAY_SECONDS = 12;
 
 const views = []; // one for each run: { number, colour, sight, metrics, pane, shown }
-let active = null; // the view that tools and details are about
+let active = null; // the view that details are about
 let time = Infinity;
 let following = null; // the animation of a replay
 
-const details = new Details($("details"), { clear });
+const details = new Details($("details"), { clear, shown: revealDetails });
 const curves = new SearchCurves($("curves"), (now) => setTime(now));
 
 const searches = () => views.filter((view) => view.shown && view.sight.kind === "search");
-const ready = () => searches().filter((view) => view.pane?.data.about);
+const ready = () => searches().filter((view) => view.pane?.rows);
+
+/** The search that tools are about: the active one, or the first if a training is active. */
+const subject = () => (ready().includes(active) ? active : ready()[0]);
 
 // Runs
 
@@ -32,6 +35,8 @@ function onRuns(sights) {
     }
     const view = views[number], before = view.sight;
     view.sight = sight;
+    if (sight.run && before.run && sight.run !== before.run) forget(view);
+    if (sight.state === "running") view.wasRunning = true;
     if (view.shown) update(view, before);
   });
   drawRuns();
@@ -47,28 +52,30 @@ async function update(view, before = null) {
   view.updating = true;
   try {
     if (!view.pane) open(view);
-    const { sight } = view, metrics = sight.metrics ?? { count: 0, epoch: 0 };
+    if (!view.version) view.pane.wait?.(view.sight);
+    const { pane, sight } = view, metrics = sight.metrics ?? { count: 0, epoch: 0 };
     if (metrics.count !== view.metrics.count || metrics.epoch !== (before?.metrics?.epoch ?? metrics.epoch) || !view.metrics.fields) {
       await view.metrics.update();
       drawCurves();
-      if (sight.kind === "training") view.pane.update();
+      if (sight.kind === "training") pane.update();
     }
     if (sight.version && sight.version !== view.version && sight.state !== "gone") {
-      const first = !view.version;
-      if (first && view.pane.data) view.pane.filter = applied;
-      await view.pane.refresh();
-      view.version = sight.version;
-      if (view === active || first) drawTools();
-      if (sight.kind === "training" && view === active) view.pane.details($("details"));
-      else if (view.pane.data) view.version = view.pane.data.about.version;
+      if (!view.version && pane.data) pane.filter = applied;
+      await pane.refresh();
+      if (pane !== view.pane) return; // another run is in the folder
+      view.version = pane.data?.about.version ?? sight.version;
+      if (sight.kind === "training" && view === active) pane.details($("details"));
+      if (failed) say("");
+      drawTools();
       setTime(time);
     }
     view.trouble = null;
   } catch (error) {
     view.trouble = error.message;
     view.again = true; // a newer checkpoint has come between, or the server is away: it may be back
+  } finally {
+    view.updating = false;
   }
-  view.updating = false;
   drawNotices();
   if (view.again) {
     view.again = false;
@@ -86,51 +93,78 @@ function open(view) {
       activate(view);
       details.select(pane, mask);
     },
+    renumbered: (pane) => {
+      if (details.pane === pane) details.clear();
+    },
   };
-  view.pane = view.sight.kind === "training"
-    ? new TrainingPane(view.number, view.sight, view.metrics, events)
-    : new SearchPane(view.number, view.sight, events);
-  const after = views.slice(view.number + 1).find((other) => other.pane && other.shown);
+  const Pane = view.sight.kind === "training" ? TrainingPane : SearchPane;
+  view.pane = new Pane(view.number, view.sight, view.metrics, events);
+  const dot = make("i"), after = views.slice(view.number + 1).find((other) => other.pane);
+  dot.style.background = view.colour;
+  view.pane.element.querySelector("h2").prepend(dot);
   $("panes").insertBefore(view.pane.element, after?.pane.element ?? null);
   view.pane.element.addEventListener("focusin", () => activate(view));
+  drawPanes();
+}
+
+/** Another run is in the folder: nothing that is known of the one before is true of it. */
+function forget(view) {
+  if (details.pane === view.pane || view === active) details.clear();
+  view.pane?.element.remove();
+  view.pane?.close?.();
+  Object.assign(view, { pane: null, version: null, metrics: new Metrics(view.number), wasRunning: false, trouble: null });
 }
 
 function activate(view) {
   if (active === view) return;
   active = view;
+  clearDetails();
+  drawPanes();
   drawTools();
-  if (view.sight.kind === "training" && view.pane?.about) {
-    details.clear();
-    view.pane.details($("details"));
-  } else details.clear();
-  drawRuns();
 }
 
 function toggle(view) {
   view.shown = !view.shown;
+  if (view.pane) view.pane.element.hidden = !view.shown;
   if (view.shown) {
-    if (view.pane) view.pane.element.hidden = false;
     update(view);
     activate(view);
-  } else {
-    if (view.pane) view.pane.element.hidden = true;
-    if (active === view) {
-      const other = views.find((each) => each.shown && each.pane);
-      if (other) activate(other);
+  } else if (active === view) {
+    const other = views.find((each) => each.shown && each.pane);
+    if (other) activate(other);
+    else {
+      active = null;
+      details.clear();
     }
   }
   drawRuns();
+  drawPanes();
   drawCurves();
   drawTools();
 }
 
+/** Shows which pane is the active one, if there are several. */
+function drawPanes() {
+  const shown = views.filter((view) => view.shown);
+  for (const view of views) view.pane?.element.classList.toggle("active", view === active && shown.length > 1);
+  $("none").hidden = shown.length > 0;
+}
+
 const STATES = { running: "running", stalled: "stalled?", stopped: "not running", gone: "gone", broken: "cannot be read" };
+
+/** Says how a run is. Runs of earlier versions do not tell how they ended: then "killed" may be wrong. */
+function stateOf({ sight, wasRunning }) {
+  if (sight.state !== "stopped") return STATES[sight.state] ?? sight.state;
+  if (sight.outcome === "ended") return "ended";
+  if (sight.outcome?.startsWith("failed")) return "failed";
+  return wasRunning ? "killed" : STATES.stopped;
+}
 
 function drawRuns() {
   const buttons = views.map((view) => {
     const dot = make("i");
     dot.style.background = view.colour;
-    const state = make("span", { className: "state", "data-state": view.sight.state }, STATES[view.sight.state] ?? view.sight.state);
+    const state = make("span", { className: "state", "data-state": stateOf(view) }, stateOf(view));
     const button = make("button", { type: "button", "aria-pressed": String(view.shown), title: view.sight.path }, dot, make("b", {}, view.sight.name), state);
     button.addEventListener("click", () => toggle(view));
     return button;
@@ -151,9 +185,13 @@ function drawNotices() {
     else if (sight.state === "stalled") lines.push([sight.name, `a process works on it, but has written nothing for ${ago(sight.silent ?? 60)}`]);
   }
   const said = lines.map(([name, text]) => make("p", {}, make("b", {}, name), `: ${text}`));
-  const stopped = views.filter((view) => view.shown && view.sight.state === "stopped" && view.wasRunning && view.sight.resume);
-  for (const view of stopped) said.push(make("p", {}, make("b", {}, view.sight.name), " has stopped. To resume it:", command(view.sight.resume)));
-  for (const view of views) if (view.sight.state === "running") view.wasRunning = true;
+  for (const view of views) {
+    const { sight } = view, state = stateOf(view);
+    if (!view.shown || sight.state !== "stopped" || !(view.wasRunning || state === "failed")) continue;
+    const how = { ended: " has ended.", failed: ` has ${sight.outcome}`, killed: " was killed." }[state];
+    const again = state !== "ended" && sight.resume ? ["To resume it:", command(sight.resume)] : [];
+    said.push(make("p", {}, make("b", {}, sight.name), `${how} `, ...again));
+  }
   if (said.map((each) => each.textContent).join("\n") !== $("notices").dataset.said) {
     $("notices").dataset.said = said.map((each) => each.textContent).join("\n");
     $("notices").replaceChildren(...said);
@@ -167,52 +205,58 @@ function options(select, names, chosen, label = (name) => name) {
 }
 
 function drawTools() {
-  const pane = active?.sight.kind === "search" ? active.pane : null, about = pane?.data.about;
-  $("tools").hidden = !about;
-  $("time").hidden = !ready().length;
-  $("curves").hidden = !searches().length;
+  const pane = subject()?.pane, about = pane?.data.about;
+  $("tools").hidden = $("time").hidden = !about;
+  $("bottom").hidden = $("curves").hidden = !searches().length;
   if (!about) return;
+  $("tools").dataset.layout = pane.layout.name;
   const titles = { map: "map of rooms", tree: "tree of trajectories", columns: "two columns" };
   options($("layout"), pane.layouts(), pane.layout.name, (name) => titles[name]);
   const numbers = pane.numbers().map((column) => column.name);
   options($("across"), numbers, pane.layout.across);
   options($("down"), numbers, pane.layout.down);
-  $("across-label").hidden = $("down-label").hidden = pane.layout.name !== "columns";
   const colours = about.columns.filter((column) => column.high > column.low || column.name === pane.colour).map((column) => column.name);
   if (about.has_probabilities) colours.push("probability");
   options($("colour"), colours, pane.colour, (name) => (MEANING[name] ? `${name.replaceAll("_", " ")}` : name));
+  $("filter").placeholder = about.rooms.length ? "room == 5 and score > 100" : "score > 0 and length < 100";
   $("filter-names").replaceChildren(...about.names.map((name) => make("option", { value: `${name} == ` })));
 }
 
 async function relayout() {
   const layout = { name: $("layout").value, across: $("across").value, down: $("down").value };
-  await attempt(async () => {
-    for (const { pane } of ready()) if (pane.layouts().includes(layout.name)) await pane.setLayout(layout);
-  });
+  await attempt(ready().filter(({ pane }) => pane.layouts().includes(layout.name)), (pane) => pane.setLayout(layout));
   drawTools();
 }
 
-async function attempt(action) {
-  try {
-    await action();
-    say("");
-  } catch (error) {
-    say(error.message, true);
+let failed = false; // what is said is what went wrong: a newer checkpoint may mend it
+
+/** Asks something of each pane, says what goes wrong, and with which run if there are several; returns whether nothing did. */
+async function attempt(chosen, action) {
+  const wrong = [];
+  for (const { sight, pane } of chosen) {
+    try {
+      await action(pane);
+    } catch (error) {
+      wrong.push(ready().length > 1 ? `${sight.name}: ${error.message}` : error.message);
+    }
   }
+  say(wrong.join("\n"), wrong.length > 0);
+  return !wrong.length;
 }
 
 function say(text, wrong = false) {
-  $("filter-said").textContent = text;
-  $("filter-said").classList.toggle("wrong", wrong);
+  failed = wrong;
+  $("said").textContent = text;
+  $("said").classList.toggle("wrong", wrong);
 }
 
 for (const id of ["layout", "across", "down"]) $(id).addEventListener("change", relayout);
 $("colour").addEventListener("change", async () => {
   const name = $("colour").value;
-  if (name === "probability") say("computing …");
-  await attempt(async () => {
-    for (const { pane } of ready()) if (pane.data.column(name) && (name !== "probability" || pane.data.about.has_probabilities)) await pane.setColour(name);
-  });
+  if (name === "probability") say("Computing …");
+  const has = ({ pane }) => pane.data.column(name) && (name !== "probability" || pane.data.about.has_probabilities);
+  await attempt(ready().filter(has), (pane) => pane.setColour(name));
+  drawTools();
 });
 $("tools").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -226,18 +270,13 @@ async function filter() {
   const condition = $("filter").value;
   if (condition === applied) return; // Enter changes the field and submits the form
   applied = condition;
-  let found = 0, all = 0, wrong = null;
-  for (const { pane } of ready()) {
-    try {
-      found += await pane.setFilter(condition);
-      all += pane.rows;
-    } catch (error) {
-      wrong = error;
-    }
-  }
-  $("filter").setAttribute("aria-invalid", String(Boolean(wrong)));
-  if (wrong) say(wrong.message, true);
-  else say(condition.trim() ? `${whole(found)} of ${whole(all)} cells` : "");
+  let found = 0, all = 0;
+  const right = await attempt(ready(), async (pane) => {
+    found += await pane.setFilter(condition);
+    all += pane.rows;
+  });
+  $("filter").setAttribute("aria-invalid", String(!right));
+  $("found").textContent = right && condition.trim() ? `${whole(found)} of ${whole(all)} cells` : "";
 }
 
 function lasso(on = $("lasso").getAttribute("aria-pressed") !== "true") {
@@ -251,12 +290,27 @@ function lasso(on = $("lasso").getAttribute("aria-pressed") !== "true") {
 
 function clear() {
   for (const { pane } of ready()) pane.clear();
+  clearDetails();
+}
+
+/** Shows no cell; of a training that is active, its evaluations. */
+function clearDetails() {
   details.clear();
+  if (active?.sight.kind !== "training") return;
+  $("details").replaceChildren();
+  if (active.pane?.about) active.pane.details($("details"));
 }
 
 function best() {
-  const view = active && ready().includes(active) ? active : ready()[0];
-  if (view) details.show(view.pane, view.pane.data.about.best);
+  const view = subject();
+  if (!view) return;
+  activate(view);
+  details.show(view.pane, view.pane.data.about.best);
+}
+
+/** On a narrow screen the details are below the map: brings them up, and leaves part of the map in sight. */
+function revealDetails() {
+  if (matchMedia("(max-width: 760px)").matches) $("details").scrollIntoView({ behavior: "smooth", block: "start" });
 }
 
 $("lasso").addEventListener("click", () => lasso());
@@ -318,31 +372,42 @@ $("play").addEventListener("click", replay);
 
 // Keyboard
 
+const stage = () => (views.includes(active) ? active : subject())?.pane?.stage;
+
+$("filter").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  $("filter").value = applied; // what was half typed is not meant
+  stage()?.element.focus({ preventScroll: true });
+  event.stopPropagation();
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape") {
     lasso(false);
     clear();
-    document.activeElement?.blur?.();
+    say("");
+    if (document.activeElement === document.body || $("details").contains(document.activeElement)) stage()?.element.focus({ preventScroll: true });
     return;
   }
-  if (event.target.closest("input, select, textarea, video")) return;
+  if (event.target.closest("input, select, textarea")) return;
   const keys = {
     "/": () => $("filter").focus(), l: () => lasso(), b: best, "?": help,
     n: () => details.step?.(1), p: () => details.step?.(-1),
   };
   if (event.key === " " && event.target.closest("button, a, summary")) return;
+  const elsewhere = event.target.closest("button, a, summary, .scroll, .details"); // these have keys of their own
   if (event.key === " ") replay();
   else if (keys[event.key.toLowerCase()]) keys[event.key.toLowerCase()]();
-  else return;
+  else if (elsewhere || !stage()?.key(event)) return;
   event.preventDefault();
 });
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => views.forEach((view) => view.pane?.stage.draw()));
 
-follow(onRuns, (there) => {
-  $("connection").textContent = there ? "" : "The server does not answer; trying again …";
-  $("connection").classList.toggle("wrong", !there);
+follow(onRuns, (wrong) => {
+  $("connection").textContent = wrong;
+  $("connection").classList.toggle("wrong", Boolean(wrong));
 });
 
 export { views }; // for tests and benchmarks, which look at what is drawn

@@ -39,6 +39,14 @@ function hex(text) {
   return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
 }
 
+/** Returns a picture of a palette: by default of the scale. */
+export function bar(pixels = palette(null)) {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [256, 1];
+  canvas.getContext("2d").putImageData(new ImageData(new Uint8ClampedArray(pixels), 256, 1), 0, 0);
+  return canvas;
+}
+
 /** Returns the colour of a share from 0 to 1, for style sheets. */
 export function colourOf(share) {
   const at = 3 * Math.round(255 * Math.min(1, Math.max(0, share)));

@@ -1,23 +1,27 @@
 // Curves over game frames, linked with each other and with the time that the map shows.
 
-import { ink, make, short } from "./dom.js";
+import { ink, key, make, short } from "./dom.js";
 import uPlot from "./vendor/uPlot.esm.js";
 
-const HEIGHT = 96;
+const HEIGHT = 96, MOST_NAMES = 10;
 
 /** One small chart with a line for each run. */
 export class Chart {
   constructor(title, { height = HEIGHT, ontime = null, sync = "curves", range = undefined } = {}) {
     this.holder = make("div");
-    this.element = make("figure", {}, make("figcaption", {}, title), this.holder);
+    this.legend = make("p", { className: "legend" });
+    this.element = make("figure", {}, make("figcaption", {}, title), this.legend, this.holder);
     Object.assign(this, { title, height, ontime, sync, range, now: null });
     new ResizeObserver(() => this.plot?.setSize({ width: Math.max(80, this.holder.clientWidth), height: this.height })).observe(this.holder);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.lines && this.show(this.lines));
   }
 
-  /** Shows lines: { name, colour, x, y, dashed }. */
+  /** Shows lines: { name, colour, x, y, dashed }. Several are told apart by a legend, unless the page has one. */
   show(lines) {
     this.lines = lines.filter((line) => line.x.length);
+    const named = this.ontime || this.lines.length < 2 ? [] : this.lines;
+    this.legend.replaceChildren(...named.slice(0, MOST_NAMES).map(({ name, colour }) => key(colour, name)),
+      ...(named.length > MOST_NAMES ? [`and ${named.length - MOST_NAMES} more`] : []));
     this.plot?.destroy();
     this.plot = null;
     if (!this.lines.length) {
@@ -33,7 +37,7 @@ export class Chart {
       legend: { show: false },
       cursor: { sync: { key: this.sync }, drag: { x: false, y: false }, points: { size: 5 }, bind: { mousedown: (u) => () => this.#click(u) } },
       scales: { x: { time: false }, y: { range: this.range } },
-      axes: [{ ...axis, size: 22, space: 60 }, { ...axis, size: 46, space: 26 }],
+      axes: [{ ...axis, size: 22, space: 60 }, { ...axis, size: 46, space: 18 }],
       series: [{}, ...this.lines.map((line) => ({ label: line.name, stroke: line.colour, width: 1.5, dash: line.dashed ? [5, 4] : undefined, spanGaps: true, points: { show: line.x.length < 2 } }))],
       hooks: { draw: [(u) => this.#drawNow(u)] },
     }, data, this.holder);

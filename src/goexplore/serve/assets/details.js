@@ -1,5 +1,6 @@
 // Everything about one cell, or about a selection of cells.
 
+import { blob } from "./api.js";
 import { command, make, shown, whole } from "./dom.js";
 import { MEANING } from "./pane.js";
 import { Player } from "./player.js";
@@ -18,21 +19,22 @@ export class Details {
     this.clear();
   }
 
-  clear() {
+  #close() {
     this.player?.close();
-    this.player = null;
-    this.asked = null;
+    this.player = this.asked = this.step = this.pane = null;
+  }
+
+  clear() {
+    this.#close();
     this.element.replaceChildren(make("p", { className: "quiet" },
       "Click a cell to see its state and the video of how it was reached. Drag to move, scroll to zoom, drag with Shift held to select."));
   }
 
   /** Shows a cell: `here` are all cells at its place. */
   async show(pane, entry, here = [entry]) {
-    this.player?.close();
-    this.player = null;
-    this.step = null;
-    const asked = (this.asked = {});
-    const { data } = pane;
+    this.#close();
+    const asked = (this.asked = {}), { data } = pane;
+    this.pane = pane;
     pane.show(entry);
     let cell;
     try {
@@ -42,49 +44,50 @@ export class Details {
       return;
     }
     if (this.asked !== asked) return;
-    pane.show(entry, cell.lineage);
-    const at = `api/${data.at}/cells/${entry}`;
+    pane.show(entry, { lineage: cell.lineage });
+    const at = `${data.at}/cells/${entry}`;
     const { score, length } = cell.values;
-    const still = make("img", { className: "still", alt: `State of cell ${entry}` });
     const parts = [
       make("h2", {}, `Cell ${whole(entry)}`, make("span", { className: "quiet number" }, `score ${shown(score)}`)),
       this.#others(pane, entry, here),
     ];
-    if (cell.film) {
-      const holder = make("div", {}, make("p", { className: "quiet" }, "Drawing its state …"));
-      parts.push(holder);
-      this.#draw(still, holder, `${at}/picture`, asked);
-    } else parts.push(make("p", { className: "quiet" }, data.about.unplayable ?? ""));
-    if (cell.film && length > 0) {
-      this.player = new Player(cell.film, `${data.at}/cells/${entry}/video`, (step) => this.way && pane.setMarker(this.way.entries[step]));
-      parts.push(make("h3", {}, `How it was reached: ${whole(length)} training frames, ${whole(cell.explorations)} explorations`), this.player.element);
-      this.way = null;
-      this.#follow(pane, entry, this.player, asked);
+    if (!cell.film) parts.push(make("p", { className: "quiet" }, data.about.unplayable ?? ""));
+    else if (length > 0) {
+      const explorations = `${whole(cell.explorations)} ${cell.explorations === 1 ? "exploration" : "explorations"}`;
+      this.player = new Player(cell.film, `${data.at}/cells/${entry}/video`, (step) => pane.setMarker(step));
+      parts.push(this.player.element, make("p", { className: "quiet" }, `Its state. The video shows how it was reached: ${whole(length)} training frames, ${explorations}.`));
+      this.#draw(`${at}/picture`, (picture) => (this.player.video.poster = picture), asked);
+      this.#follow(pane, entry, cell.lineage, asked);
+    } else {
+      const still = make("img", { className: "still", alt: `State of cell ${entry}` });
+      parts.push(still);
+      this.#draw(`${at}/picture`, (picture) => (still.src = picture), asked);
     }
     parts.push(this.#values(cell.values), this.#grown(pane, cell), ...this.#onwards(cell, at));
+    const focused = this.element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     this.element.replaceChildren(...parts.filter(Boolean));
     this.element.scrollTop = 0;
+    if (focused) this.element.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+    this.events.shown();
   }
 
-  async #draw(still, holder, path, asked) {
+  /** Fetches the picture of a state, and puts it where it belongs. */
+  async #draw(path, put, asked) {
     try {
-      const answer = await fetch(path);
-      if (!answer.ok) throw new Error((await answer.json()).error);
-      still.src = URL.createObjectURL(await answer.blob());
-      if (this.asked === asked) holder.replaceChildren(still);
+      const picture = await blob(path);
+      if (this.asked === asked) put(URL.createObjectURL(picture));
     } catch (error) {
-      holder.replaceChildren(make("p", { className: "wrong" }, error.message));
+      if (this.asked === asked) this.element.querySelector("h2").after(make("p", { className: "wrong" }, error.message));
     }
   }
 
   /** Draws the real way over the map, and moves a mark along it as the video plays. */
-  async #follow(pane, entry, player, asked) {
+  async #follow(pane, entry, lineage, asked) {
     try {
       const way = await pane.data.way(entry);
       if (this.asked !== asked) return;
-      this.way = way;
-      pane.show(entry, way.entries);
-      player.say((step) => `score ${shown(way.scores[step])}`);
+      pane.show(entry, { lineage, way: way.entries });
+      this.player.say((step) => `score ${shown(way.scores[step])}`);
     } catch { /* the lineage is drawn already */ }
   }
 
@@ -124,7 +127,7 @@ export class Details {
   #onwards(cell, at) {
     const parts = [make("h3", {}, "Go on from here")];
     if (cell.film && cell.values.length > 0) {
-      const link = make("a", { href: `${at}/demonstration`, download: "" }, "Save as demonstration");
+      const link = make("a", { href: `api/${at}/demonstration`, download: "" }, "Save as demonstration");
       parts.push(make("p", { className: "row" }, link, make("span", { className: "quiet" }, "replayed, then downloaded")));
     }
     const commands = Object.entries(cell.commands).flatMap(([what, text]) => [make("p", { className: "label" }, COMMANDS[what]), command(text)]);
@@ -133,9 +136,8 @@ export class Details {
 
   /** Shows what a selection has in common. */
   select(pane, mask) {
-    this.player?.close();
-    this.player = null;
-    this.asked = null;
+    this.#close();
+    this.pane = pane;
     const entries = [];
     for (let i = 0; i < mask.length; i++) if (mask[i]) entries.push(i);
     const { scores, lengths, raw } = pane;
@@ -167,5 +169,6 @@ export class Details {
         make("table", {}, make("thead", {}, make("tr", {}, ...["entry", "score", "length", pane.colour].map((name) => make("th", {}, name)))),
           make("tbody", {}, ...rows))),
     );
+    this.events.shown();
   }
 }

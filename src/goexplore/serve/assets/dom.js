@@ -38,6 +38,15 @@ export function ago(seconds) {
 /** Returns the value of a colour of the page: the style sheet has them all. */
 export const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+/** A name with its colour, for legends. */
+export function key(colour, name) {
+  const dot = make("i");
+  dot.style.background = colour;
+  return make("span", { className: "key" }, dot, name);
+}
+
+export const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+
 /** A button that copies a command. */
 export function command(text) {
   const button = make("button", { type: "button" }, "Copy");

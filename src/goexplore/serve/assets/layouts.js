@@ -1,36 +1,50 @@
 // Where cells lie by two of their columns: the server places them by rooms and by trajectories.
 
-/** Returns places by two columns, and how to label them. Equal places are shared: cells there get smaller. */
+const MOST = 4000; // different values of a column that cells lie at as squares
+const WIDE = 1.6; // width of a picture by its height
+
+/** Returns places by two columns, and how to label them. */
 export function byColumns(across, down, aboutAcross, aboutDown) {
-  const discrete = [aboutAcross, aboutDown].every((about) => about.texts || about.type !== "f8");
-  const count = across.length, places = new Float32Array(3 * count);
-  const range = (about) => Math.max(1e-12, about.high - about.low);
-  if (discrete && range(aboutAcross) <= 4000 && range(aboutDown) <= 4000) {
-    const wide = range(aboutAcross) + 1, shares = new Map(), place = new Uint32Array(count);
-    for (let i = 0; i < count; i++) {
-      const key = (down[i] - aboutDown.low) * wide + across[i] - aboutAcross.low;
-      const before = shares.get(key) ?? 0;
-      place[i] = before;
-      shares.set(key, before + 1);
-    }
-    for (let i = 0; i < count; i++) {
-      const key = (down[i] - aboutDown.low) * wide + across[i] - aboutAcross.low;
-      const columns = Math.ceil(Math.sqrt(shares.get(key))), side = 0.92 / columns;
-      places[3 * i] = across[i] - 0.46 + ((place[i] % columns) + 0.5) * side;
-      places[3 * i + 1] = down[i] - 0.46 + (Math.floor(place[i] / columns) + 0.5) * side;
-      places[3 * i + 2] = side;
-    }
-    const box = [aboutAcross.low - 0.6, aboutDown.low - 0.6, aboutAcross.high + 0.6, aboutDown.high + 0.6];
-    return { places, box, aspect: 1, axes: axes(aboutAcross, aboutDown, (v) => v, (v) => v) };
-  }
-  // Numbers of any size: scaled to the same shape, the higher ones above.
-  const x = (value) => ((value - aboutAcross.low) / range(aboutAcross)) * 1.6;
-  const y = (value) => 1 - (value - aboutDown.low) / range(aboutDown);
+  const few = (about) => (about.texts || about.type !== "f8") && about.high - about.low <= MOST;
+  const lay = few(aboutAcross) && few(aboutDown) ? inSquares : asPoints;
+  return lay(across, down, aboutAcross, aboutDown);
+}
+
+/** Whole numbers and texts: each pair of values is a block, which its cells share as squares. */
+function inSquares(across, down, aboutAcross, aboutDown) {
+  const wide = aboutAcross.high - aboutAcross.low + 1, high = aboutDown.high - aboutDown.low + 1;
+  // Blocks are squares, unless the picture would be a thin line.
+  const shape = wide / high, right = shape < 0.4 ? WIDE / shape : 1, below = shape > 4 ? shape / WIDE : 1;
+  const count = across.length, places = new Float32Array(3 * count), shares = new Map(), place = new Uint32Array(count);
+  const key = (i) => (down[i] - aboutDown.low) * wide + across[i] - aboutAcross.low;
   for (let i = 0; i < count; i++) {
+    place[i] = shares.get(key(i)) ?? 0;
+    shares.set(key(i), place[i] + 1);
+  }
+  const blockWide = 0.92 * right, blockHigh = 0.92 * below;
+  for (let i = 0; i < count; i++) {
+    const cells = shares.get(key(i));
+    let columns = Math.max(1, Math.floor(Math.sqrt((cells * blockWide) / blockHigh)));
+    while (Math.ceil(cells / columns) * (blockWide / columns) > blockHigh * 1.0001) columns++;
+    const side = Math.min(blockWide / columns, blockHigh), rows = Math.ceil(cells / columns);
+    places[3 * i] = across[i] * right + ((place[i] % columns) + 0.5 - Math.min(cells, columns) / 2) * side;
+    places[3 * i + 1] = down[i] * below + (Math.floor(place[i] / columns) + 0.5 - rows / 2) * side;
+    places[3 * i + 2] = side;
+  }
+  const box = [(aboutAcross.low - 0.6) * right, (aboutDown.low - 0.6) * below, (aboutAcross.high + 0.6) * right, (aboutDown.high + 0.6) * below];
+  return { places, box, axes: axes(aboutAcross, aboutDown, (value) => value * right, (value) => value * below) };
+}
+
+/** Numbers of any size: scaled to the same shape, the higher ones above. */
+function asPoints(across, down, aboutAcross, aboutDown) {
+  const share = (value, { low, high }) => (value - low) / Math.max(1e-12, high - low);
+  const x = (value) => share(value, aboutAcross) * WIDE, y = (value) => 1 - share(value, aboutDown);
+  const places = new Float32Array(3 * across.length);
+  for (let i = 0; i < across.length; i++) {
     places[3 * i] = x(across[i]);
     places[3 * i + 1] = y(down[i]);
   }
-  return { places, box: [0, 0, 1.6, 1], aspect: 1, axes: axes(aboutAcross, aboutDown, x, y) };
+  return { places, box: [0, 0, WIDE, 1], axes: axes(aboutAcross, aboutDown, x, y) };
 }
 
 function axes(across, down, x, y) {
@@ -39,7 +53,7 @@ function axes(across, down, x, y) {
 
 /**
  * Returns for each cell the number of its place: cells that lie exactly on each other have the same one. Only one of
- * them is drawn: nothing would be seen of the others, and drawing a place a hundred times takes a hundred times as long.
+ * them is drawn: nothing would be seen of the others. Also returns the numbers in an order by chance, always the same.
  */
 export function sharedPlaces(places) {
   const count = places.length / 3, words = new Int32Array(places.buffer, places.byteOffset, places.length);
@@ -61,7 +75,19 @@ export function sharedPlaces(places) {
       }
     }
   }
-  return { numbers, different };
+  return { numbers, different, shuffled: shuffled(different) };
+}
+
+function shuffled(count) {
+  const order = new Uint32Array(count);
+  for (let i = 0; i < count; i++) order[i] = i;
+  let state = 1;
+  for (let i = count - 1; i > 0; i--) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const other = Math.floor((state / 2 ** 32) * (i + 1));
+    [order[i], order[other]] = [order[other], order[i]];
+  }
+  return order;
 }
 
 /** Returns round numbers between two ends, about as many as wanted. */

@@ -1,9 +1,10 @@
 // One search: its cells on a map or in a plane, coloured, filtered, selected, as of any moment.
 
 import { SearchData } from "./api.js";
-import { CATEGORIES, palette, scaled } from "./colour.js";
-import { ink, make, short, shown, whole } from "./dom.js";
-import { byColumns, sharedPlaces, ticks } from "./layouts.js";
+import { CATEGORIES, bar, palette, scaled } from "./colour.js";
+import { isDark, key, make, short, shown, whole } from "./dom.js";
+import { byColumns, sharedPlaces } from "./layouts.js";
+import { begin, drawAxes, drawBranches, drawFrame, drawLasso, drawWay } from "./overlay.js";
 import { Rooms } from "./rooms.js";
 import { Scatter } from "./scatter.js";
 import { Stage, within } from "./stage.js";
@@ -18,34 +19,39 @@ const STANDARD = new Set([
   ...Object.keys(MEANING), "level", "room", "end", "event", "objective", "entry",
 ]);
 
+const MOST_BRANCHES = 10000; // cells of which the branches of the tree are drawn
+
 export class SearchPane {
-  constructor(number, sight, events) {
-    this.number = number;
-    this.events = events;
+  /** events: pick(pane, cells), lasso(pane, mask), renumbered(pane). */
+  constructor(number, sight, metrics, events) {
+    Object.assign(this, { number, metrics, events });
     this.data = new SearchData(number);
     this.stage = new Stage(`Cells of ${sight.name}: arrows move, plus and minus zoom, Enter opens a cell`);
     this.title = make("h2");
     this.facts = make("p", { className: "facts" });
     this.legend = make("div", { className: "scale" });
     this.tip = make("div", { className: "tip", hidden: true });
-    this.empty = make("div", { className: "empty" }, "Reading the newest checkpoint …");
+    this.empty = make("div", { className: "empty" });
     this.stage.element.append(this.tip, this.empty);
     this.element = make("section", { className: "pane", "aria-label": sight.name },
       make("header", {}, this.title, this.facts), this.stage.element, this.legend);
-    this.title.textContent = sight.name;
+    this.title.append(sight.name);
     this.rooms = new Rooms(number, this.stage);
     this.layout = null;
     this.axes = null;
     this.places = new Float32Array(0);
+    this.parents = null;
     this.aspect = 1;
     this.colour = "found_at_game_frame";
     this.filter = "";
     this.matches = null;
     this.selected = null;
     this.time = Infinity;
-    this.current = null;
-    this.way = null;
+    this.current = null; // the cell that is shown,
+    this.way = null; // the cells that its trajectory passes, one for each training frame,
+    this.lineage = null; // and those whose trajectories are beginnings of its own
     this.marker = null;
+    this.wait(sight);
     this.#listen();
     try {
       this.scatter = new Scatter(this.stage.layers[1]);
@@ -56,10 +62,21 @@ export class SearchPane {
   }
 
   get rows() {
-    return this.data.about?.rows ?? 0;
+    return this.places.length / 3;
+  }
+
+  get isTree() {
+    return this.layout?.name === "tree";
   }
 
   // Reading
+
+  /** Says what there is to wait for. */
+  wait({ checkpoint, state }) {
+    if (checkpoint) this.empty.textContent = "Reading the newest checkpoint …";
+    else if (state === "stopped") this.empty.textContent = "This search has not written a checkpoint, and no process works on it.";
+    else this.empty.textContent = "There is no checkpoint yet. A search writes one every five minutes, unless --checkpoint-minutes says otherwise.";
+  }
 
   /** Fetches the newest checkpoint, and shows it as the one before. */
   async refresh() {
@@ -71,19 +88,18 @@ export class SearchPane {
       if (!before) this.empty.textContent = error.message;
       throw error;
     }
-    const anew = before && (about.rows < before.rows || about.problem !== before.problem);
-    if (anew) {
-      this.clear();
-      this.layout = null;
+    const renumbered = before && (about.rows < before.rows || about.revisions !== before.revisions);
+    if (renumbered) {
+      this.current = this.way = this.lineage = this.marker = this.selected = null;
+      this.events.renumbered(this);
     }
     this.rooms.places = about.rooms;
     if (!this.layout || !this.layouts().includes(this.layout.name)) this.layout = this.#usual();
     if (!this.data.column(this.colour)) this.colour = "found_at_game_frame";
+    if (this.selected) this.selected = grown(this.selected, about.rows);
     await this.#load();
     if (this.filter) await this.setFilter(this.filter).catch(() => this.setFilter(""));
-    if (this.selected && this.selected.length !== this.rows) this.select(grown(this.selected, this.rows));
     this.empty.hidden = true;
-    if (!before || anew) this.fit();
     this.#say();
     this.stage.draw();
   }
@@ -106,14 +122,17 @@ export class SearchPane {
     return { name: own.length >= 2 ? "columns" : "tree", across, down };
   }
 
-  async setLayout(layout) {
-    this.layout = layout;
+  /** Lays the cells out anew; columns that this run does not have stay as they are. */
+  async setLayout({ name, across, down }) {
+    const own = (column, before) => (this.numbers().some((one) => one.name === column) ? column : before);
+    this.layout = { name, across: own(across, this.layout.across), down: own(down, this.layout.down) };
     await this.#place();
     this.#upload();
     this.fit();
   }
 
   async setColour(name) {
+    await this.data.values(name); // what cannot be had leaves all as it is
     this.colour = name;
     await this.#paint();
     this.#upload();
@@ -121,27 +140,29 @@ export class SearchPane {
   }
 
   async #load() {
-    await Promise.all([this.#place(), this.#paint(), this.#date()]);
+    const painted = this.#paint().catch(() => {
+      this.colour = "found_at_game_frame";
+      return this.#paint();
+    });
+    await Promise.all([this.#place(), painted, this.#date()]);
     this.#upload();
   }
 
   async #place() {
     const { name, across, down } = this.layout;
-    if (name !== "columns") {
-      this.places = await this.data.places(name);
-      const about = this.data.about.layouts[name];
-      this.aspect = about.aspect;
-      this.stage.box = name === "map" ? this.rooms.foundBox : about.box;
-      const length = this.data.column("length");
-      this.axes = name === "tree"
-        ? { across: { name: "length", low: 0, high: length.high, at: (value) => (value / Math.max(1, length.high)) * 1.6 } }
-        : null;
+    if (name === "columns") {
+      const [x, y] = await Promise.all([this.data.values(across), this.data.values(down)]);
+      const laid = byColumns(x, y, this.data.column(across), this.data.column(down));
+      Object.assign(this, { places: laid.places, aspect: 1, axes: laid.axes, parents: null });
+      this.stage.show(laid.box);
       return;
     }
-    const [x, y] = await Promise.all([this.data.values(across), this.data.values(down)]);
-    const laid = byColumns(x, y, this.data.column(across), this.data.column(down));
-    Object.assign(this, { places: laid.places, aspect: laid.aspect, axes: laid.axes });
-    this.stage.box = laid.box;
+    const about = this.data.about.layouts[name], { high } = this.data.column("length"), isTree = name === "tree";
+    const branches = isTree && this.data.about.rows <= MOST_BRANCHES;
+    const [places, parents] = await Promise.all([this.data.places(name), branches ? this.data.parents() : null]);
+    const axes = isTree ? { across: { name: "length", low: 0, high, at: (value) => (value / Math.max(1, high)) * 1.6 } } : null;
+    Object.assign(this, { places, parents, axes, aspect: about.aspect });
+    this.stage.show(isTree ? about.box : this.rooms.foundBox);
   }
 
   async #paint() {
@@ -179,16 +200,30 @@ export class SearchPane {
     this.stage.draw();
   }
 
-  /** Finds the cell that is drawn at each place: of those that are there at this time, a selected one, or one that matches. */
+  /**
+   * Finds the cell that is drawn at each place: of those that are there at this time, a selected one, or one that
+   * matches. Selected and matching ones come first, and else chance decides: the first ones are a sample of all.
+   */
   #order() {
     if (!this.scatter || !this.shared) return;
-    const { numbers, different } = this.shared, top = new Int32Array(different).fill(-1), limit = this.time / this.frames;
+    const { numbers, different, shuffled } = this.shared, { marks, found } = this;
+    const top = new Int32Array(different).fill(-1), limit = this.time / this.frames;
+    let count = 0;
     for (let i = 0; i < numbers.length; i++) {
-      if (this.found[i] > limit) continue;
+      if (found[i] > limit) continue;
       const before = top[numbers[i]];
-      if (before < 0 || this.marks[i] >= this.marks[before]) top[numbers[i]] = i;
+      if (before < 0) count++;
+      if (before < 0 || marks[i] >= marks[before]) top[numbers[i]] = i;
     }
-    this.scatter.setOrder(Uint32Array.from(top.filter((entry) => entry >= 0).sort()));
+    const order = new Uint32Array(count);
+    let next = 0;
+    for (const mark of [3, 1, 2, 0]) {
+      for (let i = 0; next < count && i < different; i++) {
+        const entry = top[shuffled[i]];
+        if (entry >= 0 && marks[entry] === mark) order[next++] = entry;
+      }
+    }
+    this.scatter.setOrder(order);
   }
 
   // What is asked of it
@@ -215,7 +250,7 @@ export class SearchPane {
   }
 
   clear() {
-    this.current = this.way = this.marker = null;
+    this.current = this.way = this.lineage = this.marker = null;
     this.select(null);
   }
 
@@ -223,16 +258,21 @@ export class SearchPane {
     this.stage.fit();
   }
 
-  show(entry, way = null) {
-    this.current = entry;
-    this.way = way;
-    this.marker = null;
-    if (entry !== null && Number.isFinite(this.places[3 * entry])) this.stage.reveal(this.places[3 * entry], this.places[3 * entry + 1]);
+  close() {
+    this.scatter?.close();
+  }
+
+  /** Shows a cell, and how it was reached as far as that is known. */
+  show(entry, { lineage = null, way = null } = {}) {
+    Object.assign(this, { current: entry, lineage, way, marker: null });
+    if (Number.isFinite(this.places[3 * entry])) this.stage.reveal(this.places[3 * entry], this.places[3 * entry + 1]);
     this.stage.draw();
   }
 
-  setMarker(entry) {
-    this.marker = entry;
+  /** Marks where the trajectory of the cell is after a number of training frames. */
+  setMarker(step) {
+    if (this.isTree) this.marker = this.lineage?.findLast((entry) => this.lengths[entry] <= step) ?? null;
+    else this.marker = this.way?.[step] ?? null;
     this.stage.draw();
   }
 
@@ -266,6 +306,7 @@ export class SearchPane {
   #listen() {
     const { stage } = this;
     stage.ondraw = () => this.#draw();
+    stage.onmore = () => this.#drawCells();
     stage.onpick = (left, top, anywhere) => {
       const here = this.at(left, top, anywhere);
       this.events.pick(this, here);
@@ -309,116 +350,40 @@ export class SearchPane {
   // Drawing
 
   #draw() {
-    const { stage } = this, [below, , above] = stage.layers;
-    if (!below.width) return;
-    const contexts = [below, above].map((canvas) => {
-      const context = canvas.getContext("2d");
-      context.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
-      context.clearRect(0, 0, stage.width, stage.height);
-      return context;
-    });
+    const { stage, places } = this;
+    if (!stage.layers[0].width) return;
+    const [below, above] = begin(stage);
     if (!this.data.about) return;
-    if (this.layout?.name === "map") this.rooms.draw(contexts[0]);
-    if (this.axes) this.#drawAxes(contexts[0]);
-    const time = this.time >= this.frames ? 1 : this.time / this.frames;
-    this.scatter?.draw(stage.camera, { aspect: this.aspect, time, dims: Boolean(this.selected), ratio: stage.ratio });
-    this.#drawWay(contexts[1]);
-    if (stage.polygon) this.#drawLasso(contexts[1]);
-    this.drawn = (this.drawn ?? 0) + 1;
-    if (!this.everPainted && this.places.length) {
-      this.everPainted = true;
+    if (this.layout?.name === "map") this.rooms.draw(below, { then: this.time });
+    if (this.axes) drawAxes([below, above], stage, this.axes);
+    if (this.parents) drawBranches(below, stage, places, this.parents, (i) => this.#visible(i));
+    this.#drawCells();
+    const way = this.isTree ? this.lineage : (this.way ?? this.lineage);
+    if (way?.length) drawWay(above, stage, places, way, this.isTree);
+    drawFrame(above, stage, places, this.aspect, this.current);
+    drawFrame(above, stage, places, this.aspect, this.marker, { colour: "#ffffff", grow: 2 });
+    if (stage.polygon) drawLasso(above, stage);
+    if (!this.element.dataset.painted && this.rows) {
       performance.mark(`cells-${this.number}`);
       this.element.dataset.painted = String(Math.round(performance.now()));
     }
   }
 
-  #drawAxes(context) {
-    const { stage, axes } = this;
-    context.font = "11px system-ui, sans-serif";
-    context.strokeStyle = ink("--faint");
-    context.fillStyle = ink("--quiet");
-    context.lineWidth = 1;
-    const label = (axis, value) => (axis.texts ? axis.texts[value] ?? "" : short(value));
-    for (const value of ticks(axes.across.low, axes.across.high, Math.max(2, stage.width / 90), axes.across.type === "f8" ? 0 : 1)) {
-      const [left] = stage.toScreen(axes.across.at(value), 0);
-      context.beginPath();
-      context.moveTo(left, 0);
-      context.lineTo(left, stage.height);
-      context.stroke();
-      context.fillText(label(axes.across, value), left + 3, stage.height - 6);
-    }
-    context.fillText(`${axes.across.name} →`, stage.width - context.measureText(`${axes.across.name} →`).width - 8, stage.height - 20);
-    if (!axes.down) return;
-    for (const value of ticks(axes.down.low, axes.down.high, Math.max(2, stage.height / 60), axes.down.type === "f8" ? 0 : 1)) {
-      const [, top] = stage.toScreen(0, axes.down.at(value));
-      context.beginPath();
-      context.moveTo(0, top);
-      context.lineTo(stage.width, top);
-      context.stroke();
-      context.fillText(label(axes.down, value), 4, top - 3);
-    }
-    context.fillText(axes.down.name, 4, 12);
-  }
-
-  #drawWay(context) {
-    const { stage, places } = this;
-    if (this.way?.length) {
-      context.lineJoin = "round";
-      for (const [width, colour] of [[4, "#000a"], [2, "#ff5a36"]]) {
-        context.beginPath();
-        let before = -1;
-        for (const entry of this.way) {
-          if (entry < 0 || entry === before || !Number.isFinite(places[3 * entry])) continue;
-          const [left, top] = stage.toScreen(places[3 * entry], places[3 * entry + 1]);
-          if (before < 0) context.moveTo(left, top);
-          else context.lineTo(left, top);
-          before = entry;
-        }
-        context.lineWidth = width;
-        context.strokeStyle = colour;
-        context.stroke();
-      }
-    }
-    const box = (entry, colour, grow) => {
-      if (entry === null || entry < 0 || !Number.isFinite(places[3 * entry])) return;
-      const [left, top] = stage.toScreen(places[3 * entry], places[3 * entry + 1]);
-      const wide = Math.max(10, places[3 * entry + 2] * stage.camera.zoom + grow);
-      const high = Math.max(10, places[3 * entry + 2] * this.aspect * stage.camera.zoom + grow);
-      for (const [width, ring] of [[4, "#000c"], [2, colour]]) {
-        context.lineWidth = width;
-        context.strokeStyle = ring;
-        context.strokeRect(left - wide / 2, top - high / 2, wide, high);
-      }
-    };
-    box(this.current, "#ff5a36", 6);
-    if (this.marker !== null) box(this.marker, "#ffffff", 2);
-  }
-
-  #drawLasso(context) {
-    context.beginPath();
-    for (const [x, y] of this.stage.polygon) context.lineTo(...this.stage.toScreen(x, y));
-    context.closePath();
-    context.fillStyle = "#1f6fc233";
-    context.strokeStyle = ink("--accent");
-    context.lineWidth = 1.5;
-    context.fill();
-    context.stroke();
+  #drawCells() {
+    if (!this.scatter || !this.data.about) return;
+    const { stage, aspect } = this, time = this.time >= this.frames ? 1 : this.time / this.frames;
+    const look = { aspect, time, dims: Boolean(this.selected), ratio: stage.ratio, dark: isDark() };
+    if (this.scatter.draw(stage.camera, look)) stage.more();
   }
 
   #explain(about) {
     const parts = [make("span", {}, MEANING[about.name] ?? about.name)];
     if (about.texts) {
-      about.texts.slice(0, 12).forEach((text, number) => {
-        const dot = make("i");
-        dot.style.background = CATEGORIES[number % CATEGORIES.length];
-        parts.push(make("span", {}, dot, text || "none"));
-      });
+      about.texts.slice(0, 12).forEach((text, number) => parts.push(key(CATEGORIES[number % CATEGORIES.length], text || "none")));
       if (about.texts.length > 12) parts.push(make("span", {}, `and ${about.texts.length - 12} more`));
     } else {
-      const bar = make("canvas", { width: 256, height: 1 });
-      bar.getContext("2d").putImageData(new ImageData(new Uint8ClampedArray(this.palette), 256, 1), 0, 0);
       const { low, high, logarithmic } = this.painted;
-      parts.push(make("span", {}, shown(low)), bar, make("span", {}, `${shown(high)}${logarithmic ? ", logarithmic" : ""}`));
+      parts.push(make("span", {}, shown(low)), bar(this.palette), make("span", {}, `${shown(high)}${logarithmic ? ", logarithmic" : ""}`));
     }
     this.legend.replaceChildren(...parts);
   }
@@ -426,16 +391,21 @@ export class SearchPane {
   #say() {
     const { status, problem } = this.data.about ?? {};
     if (!status) return;
-    const past = this.time < this.frames, facts = [["", problem]];
-    if (past) {
-      const limit = this.time / this.frames;
-      facts.push([whole(this.found.reduce((sum, at) => sum + (at <= limit), 0)), "cells"], [short(this.time), "game frames"]);
-    } else {
-      facts.push([whole(status.cells), "cells"], [status.has_result ? shown(status.best_score) : "no", "best score"]);
-      if (status.rooms) facts.push([whole(status.rooms), "rooms"]);
-      facts.push([short(status.game_frames), "game frames"]);
+    const past = this.time < this.frames, limit = this.time / this.frames, then = past ? this.#then() : status;
+    const cells = past ? this.found.reduce((sum, at) => sum + (at <= limit), 0) : status.cells, facts = [["", problem], [whole(cells), "cells"]];
+    if (then) {
+      facts.push([then.has_result ? shown(then.best_score) : "no", "best score"]);
+      if (then.rooms) facts.push([whole(then.rooms), then.rooms === 1 ? "room" : "rooms"]);
     }
+    facts.push([short(past ? this.time : status.game_frames), "game frames"]);
     this.facts.replaceChildren(...facts.map(([number, what]) => make("span", {}, make("b", {}, number), ` ${what}`)));
+  }
+
+  /** Returns what the metrics say of the time that is shown. */
+  #then() {
+    const { fields } = this.metrics, line = fields ? fields.game_frames.findLastIndex((frames) => frames <= this.time) : -1;
+    if (line < 0) return null;
+    return { has_result: fields.has_result[line], best_score: fields.max_score[line], rooms: fields.rooms[line] };
   }
 }
 

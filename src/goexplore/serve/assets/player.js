@@ -8,7 +8,7 @@ const AHEAD = 2; // parts
 export class Player {
   /**
    * film: { pictures, pictures_per_step, pictures_per_second, pictures_per_part, codecs };
-   * path: where parts are; onstep is called with the training frame that is shown.
+   * path: where parts are; onstep is called with the training frame that is shown. Until it plays, a poster is shown.
    */
   constructor(film, path, onstep = () => {}) {
     this.film = film;
@@ -16,11 +16,14 @@ export class Player {
     this.onstep = onstep;
     this.parts = Math.ceil(film.pictures / film.pictures_per_part);
     this.seconds = film.pictures / film.pictures_per_second;
-    this.video = make("video", { muted: true, playsInline: true, controls: true, tabIndex: 0, "aria-label": "How it was reached" });
+    this.video = make("video", { muted: true, playsInline: true, "aria-label": "How it was reached" });
+    this.button = make("button", { type: "button", "aria-label": "Play the video", disabled: true }, "▶");
     this.scrub = make("input", { type: "range", className: "scrub", min: 0, max: this.#steps, value: 0, step: 1, "aria-label": "Training frame" });
     this.said = make("p", { className: "quiet number", role: "status" }, "Rendering …");
     this.rate = make("select", { "aria-label": "Speed" }, ...[0.25, 0.5, 1, 2, 4, 8].map((rate) => make("option", { value: rate, selected: rate === 1 }, `${rate} ×`)));
-    this.element = make("div", { className: "player" }, this.video, this.scrub, make("div", { className: "row" }, this.rate, this.said));
+    this.whole = make("button", { type: "button", "aria-label": "Whole screen", title: "Whole screen" }, "Full");
+    this.element = make("div", { className: "player" }, this.video, make("div", { className: "controls" }, this.button, this.scrub, this.whole),
+      make("div", { className: "row" }, this.rate, this.said));
     this.loaded = new Set();
     this.waiting = [];
     this.closed = false;
@@ -48,7 +51,15 @@ export class Player {
       this.video.currentTime = Math.min(this.seconds, (this.scrub.value * this.film.pictures_per_step) / this.film.pictures_per_second);
     });
     this.rate.addEventListener("change", () => (this.video.playbackRate = Number(this.rate.value)));
+    for (const element of [this.video, this.button]) element.addEventListener("click", () => (this.video.paused ? this.play() : this.video.pause()));
+    this.whole.addEventListener("click", () => this.video.requestFullscreen?.());
     for (const name of ["timeupdate", "seeking", "play"]) this.video.addEventListener(name, () => this.#tick());
+    for (const name of ["play", "pause", "ended"]) {
+      this.video.addEventListener(name, () => {
+        this.button.textContent = this.video.paused ? "▶" : "❚❚";
+        this.button.setAttribute("aria-label", this.video.paused ? "Play the video" : "Pause the video");
+      });
+    }
     this.video.addEventListener("error", () => {
       if (!this.closed) this.#fail("This browser cannot play the video: use the command below.");
     });
@@ -92,6 +103,7 @@ export class Player {
     try {
       const content = await bytes(`${this.path}/${part}`);
       this.loaded.add(part);
+      this.button.disabled = false;
       this.waiting.push([part, content]);
       this.#append();
     } catch (error) {
@@ -114,6 +126,7 @@ export class Player {
 
   #fail(message) {
     this.closed = true;
+    this.button.disabled = true;
     this.said.textContent = message;
     this.said.classList.add("wrong");
   }

@@ -23,7 +23,8 @@ export class Rooms {
     return [least(0), least(1), most(2), most(3)];
   }
 
-  draw(context, shade = null) {
+  /** Draws the rooms; those that were not found by then are plain, and `shade` draws over each. */
+  draw(context, { then = Infinity, shade = null } = {}) {
     const { stage } = this, { zoom } = stage.camera;
     context.imageSmoothingEnabled = zoom < 1;
     const unknown = ink("--unknown"), quiet = ink("--quiet");
@@ -35,14 +36,15 @@ export class Rooms {
       if (!levels.has(place.level)) levels.set(place.level, [left, top]);
       levels.set(place.level, [Math.min(left, levels.get(place.level)[0]), Math.min(top, levels.get(place.level)[1])]);
       if (left > stage.width || top > stage.height || left + wide < 0 || top + high < 0) continue;
-      const image = place.found ? this.#image(place) : null;
-      if (image?.complete && image.naturalWidth) context.drawImage(image, left, top, wide, high);
+      const image = place.found && (place.found_at ?? 0) <= then ? this.#image(place) : null;
+      const pictured = image?.complete && image.naturalWidth > 0;
+      if (pictured) context.drawImage(image, left, top, wide, high);
       else {
         context.fillStyle = unknown;
         context.fillRect(left, top, wide, high);
       }
       shade?.(context, place, left, top, wide, high);
-      if (wide > 34) {
+      if (pictured && wide > 34) {
         context.fillStyle = "#000b";
         const text = String(place.room);
         context.fillRect(left + 2, top + high - 15, context.measureText(text).width + 6, 13);

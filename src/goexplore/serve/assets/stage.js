@@ -20,15 +20,27 @@ export class Stage {
 
   #moved;
   #asked = false;
+  #changed = false;
   #pointers = new Map();
 
-  /** What others set: ondraw(), onpick(x, y), onhover(x, y) or onhover(null), onlasso(polygon), onkey(event). */
+  /**
+   * Asks for a new picture with the next frame. What others set: ondraw(), onmore(), onpick(x, y),
+   * onhover(x, y) or onhover(null), onlasso(polygon).
+   */
   draw() {
+    this.#changed = true;
+    this.more();
+  }
+
+  /** Asks for the rest of a picture with the next frame, unless there is a new one. */
+  more() {
     if (this.#asked) return;
     this.#asked = true;
     requestAnimationFrame(() => {
-      this.#asked = false;
-      this.ondraw?.();
+      const changed = this.#changed;
+      this.#asked = this.#changed = false;
+      if (changed) this.ondraw?.();
+      else this.onmore?.();
     });
   }
 
@@ -151,18 +163,19 @@ export class Stage {
     element.addEventListener("pointercancel", end);
     element.addEventListener("pointerleave", () => this.onhover?.(null));
     element.addEventListener("dblclick", (event) => this.zoomBy(2, ...at(event)));
-    element.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const step = event.shiftKey ? 200 : 60;
-      const moves = { ArrowLeft: [step, 0], ArrowRight: [-step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
-      if (moves[event.key]) this.panBy(...moves[event.key]);
-      else if (event.key === "+" || event.key === "=") this.zoomBy(1.4);
-      else if (event.key === "-") this.zoomBy(1 / 1.4);
-      else if (event.key === "0") this.fit();
-      else if (event.key === "Enter") this.onpick?.(this.width / 2, this.height / 2, true);
-      else return;
-      event.preventDefault();
-    });
+  }
+
+  /** Does what a key means to the map; returns whether it means anything. */
+  key(event) {
+    const step = event.shiftKey ? 200 : 60;
+    const moves = { ArrowLeft: [step, 0], ArrowRight: [-step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+    if (moves[event.key]) this.panBy(...moves[event.key]);
+    else if (event.key === "+" || event.key === "=") this.zoomBy(1.4);
+    else if (event.key === "-") this.zoomBy(1 / 1.4);
+    else if (event.key === "0") this.fit();
+    else if (event.key === "Enter") this.onpick?.(this.width / 2, this.height / 2, true);
+    else return false;
+    return true;
   }
 }
 

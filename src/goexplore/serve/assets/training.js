@@ -1,9 +1,10 @@
 // One training: where it begins its rollouts, how often they succeed, and where the policy's lives end.
 
 import { json } from "./api.js";
-import { CATEGORIES, colourOf } from "./colour.js";
+import { CATEGORIES, bar, colourOf } from "./colour.js";
 import { Chart } from "./curves.js";
-import { ink, make, short, shown, whole } from "./dom.js";
+import { ink, key, make, short, shown, whole } from "./dom.js";
+import { begin } from "./overlay.js";
 import { Player } from "./player.js";
 import { Rooms } from "./rooms.js";
 import { Stage } from "./stage.js";
@@ -26,9 +27,9 @@ export class TrainingPane {
     this.facts = make("p", { className: "facts" });
     const options = { height: 130, sync: `training-${number}` };
     this.charts = {
-      starts: new Chart("Starting points over training frames, one line per demonstration", options),
+      starts: new Chart("Starting points over training frames", options),
       along: new Chart("Success of rollouts that begin along the way, by tenths of the way, in percent", { ...options, range: [0, 100] }),
-      success: new Chart("Success from the real start (black) and per demonstration, in percent", { ...options, range: [0, 100] }),
+      success: new Chart("Success from the real start and per demonstration, in percent", { ...options, range: [0, 100] }),
       endings: new Chart("How the last rollouts ended, in percent", { ...options, range: [0, 100] }),
       rollouts: new Chart("Rollouts that have ended", options),
       entropy: new Chart("Entropy of the policy", options),
@@ -37,19 +38,22 @@ export class TrainingPane {
     this.choice = make("select", { "aria-label": "On the map" });
     this.choice.addEventListener("change", () => {
       this.onMap = this.choice.value;
+      this.#explain();
       this.stage.draw();
     });
+    this.legend = make("p", { className: "scale" });
     this.recent = make("div", { className: "rollouts" });
-    this.body = make("div", { className: "training" }, this.stage.element,
+    this.body = make("div", { className: "training" }, this.stage.element, this.legend,
       make("div", { className: "charts" }, ...Object.values(this.charts).map((chart) => chart.element)));
     this.element = make("section", { className: "pane", "aria-label": sight.name },
-      make("header", {}, make("h2", {}, sight.name), this.facts, make("label", { className: "quiet" }, "On the map: ", this.choice)), this.body);
+      make("header", {}, make("h2", {}, sight.name), this.facts, make("label", { className: "quiet", hidden: true }, "On the map: ", this.choice)), this.body);
+    for (const chart of Object.values(this.charts)) chart.element.hidden = true; // until it has something to show
   }
 
   async refresh() {
     this.about = await json(`runs/${this.number}`);
     this.rooms.places = this.about.rooms;
-    this.stage.element.hidden = !this.about.rooms.length;
+    this.stage.element.hidden = this.legend.hidden = !this.about.rooms.length;
     this.body.classList.toggle("flat", !this.about.rooms.length);
     await this.#fetch();
     this.update();
@@ -94,27 +98,38 @@ export class TrainingPane {
   /** Offers what the map can show: rollouts of the training, or lives of an evaluation. */
   #offer() {
     const offers = [];
-    if (this.ended?.ending.length) offers.push(["rollouts", `where the last ${whole(this.ended.ending.length)} rollouts of the training ended`]);
+    if (this.ended?.ending.length) offers.push(["rollouts", `where the last ${whole(this.ended.ending.length)} rollouts ended`]);
     if (this.about.evaluations.length) offers.push(["lives", "where lives end in the evaluation"]);
     if (!offers.some(([name]) => name === this.onMap)) this.onMap = offers[0]?.[0] ?? null;
     this.choice.replaceChildren(...offers.map(([value, text]) => make("option", { value, selected: value === this.onMap }, text)));
     this.choice.parentElement.hidden = !offers.length || !this.about.rooms.length;
+    this.#explain();
+  }
+
+  /** Says what the map shows. */
+  #explain() {
+    const parts = [];
+    if (this.onMap === "rollouts") {
+      const there = new Set(this.ended.ending.map((ending) => HOW[ending]?.[0] ?? ending));
+      const endings = new Map(Object.values(HOW).filter(([name]) => there.has(name)));
+      const numbers = this.ended.place.includes(null) ? "; a number counts rollouts whose position is not known" : "";
+      parts.push(`Each dot is where a rollout ended, the newest the most opaque${numbers}:`, ...[...endings].map(([name, colour]) => key(colour, name)));
+    } else if (this.onMap === "lives") parts.push("The numbers are lives that ended in a room.");
+    this.legend.replaceChildren(...parts);
   }
 
   #list() {
     const { ended } = this, count = ended.ending.length;
     if (!count) return this.recent.replaceChildren();
-    const has = this.about.rooms.length > 0, rows = [];
+    const has = this.about.rooms.length > 0, origin = this.about.method === "search" ? "recording" : "demonstration", rows = [];
     for (let i = count - 1; i >= Math.max(0, count - LISTED); i--) {
-      const from = ended.start[i] === null ? "own state" : ended.start[i] === 0 ? "real start" : `${whole(ended.start[i])} of ${whole(ended.demonstration[i])}`;
-      const how = make("td", {}, HOW[ended.ending[i]]?.[0] ?? ended.ending[i]);
-      how.style.color = HOW[ended.ending[i]]?.[1];
-      rows.push(make("tr", {}, make("td", {}, short(ended.training_frames[i])), make("td", {}, from), how, has ? make("td", {}, `${ended.level[i]} / ${ended.room[i]}`) : null));
+      const from = ended.start[i] === null ? "own state" : ended.start[i] === 0 ? "real start" : `${origin} ${whole(ended.demonstration[i])}, frame ${whole(ended.start[i])}`;
+      const [name, colour] = HOW[ended.ending[i]] ?? [ended.ending[i], "transparent"];
+      rows.push(make("tr", {}, make("td", {}, short(ended.training_frames[i])), make("td", {}, from), make("td", {}, key(colour, name)), has ? make("td", {}, `${ended.level[i]} / ${ended.room[i]}`) : null));
     }
-    const origin = this.about.method === "search" ? "recording" : "demonstration";
     this.recent.replaceChildren(make("h2", {}, "Rollouts that ended last"),
-      make("p", { className: "quiet" }, `Began: training frame of ${origin}. At: training frames of the training.`),
-      make("table", {}, make("thead", {}, make("tr", {}, ...["at", "began", "ended", ...(has ? ["level / room"] : [])].map((name) => make("th", {}, name)))), make("tbody", {}, ...rows)));
+      make("p", { className: "quiet" }, `At: training frames of the training. Frame: training frame of the ${origin}.`),
+      make("table", {}, make("thead", {}, make("tr", {}, ...["at", "began at", "ended by", ...(has ? ["level / room"] : [])].map((name) => make("th", {}, name)))), make("tbody", {}, ...rows)));
   }
 
   /** Shows the metrics as they are now. */
@@ -160,22 +175,16 @@ export class TrainingPane {
   setTime() {}
 
   #draw() {
-    const { stage } = this, [below, , above] = stage.layers;
-    if (!below.width || !this.about) return;
-    const contexts = [below, above].map((canvas) => {
-      const context = canvas.getContext("2d");
-      context.setTransform(stage.ratio, 0, 0, stage.ratio, 0, 0);
-      context.clearRect(0, 0, stage.width, stage.height);
-      return context;
-    });
+    if (!this.stage.layers[0].width || !this.about) return;
+    const [below, above] = begin(this.stage);
     if (this.onMap === "rollouts") {
-      this.rooms.draw(contexts[0]);
-      this.#drawRollouts(contexts[1]);
+      this.rooms.draw(below);
+      this.#drawRollouts(above);
       return;
     }
     const deaths = new Map((this.about.evaluations[this.evaluation]?.deaths ?? []).map((death) => [`${death.level}/${death.room}`, death.lives]));
     const most = Math.max(1, ...deaths.values());
-    this.rooms.draw(contexts[0], (context, place, left, top, wide, high) => {
+    const shade = (context, place, left, top, wide, high) => {
       const lives = deaths.get(`${place.level}/${place.room}`);
       if (!lives) return;
       context.globalAlpha = 0.2 + (0.45 * lives) / most;
@@ -192,7 +201,8 @@ export class TrainingPane {
       context.fillText(short(lives), left + wide / 2, top + high / 2 + size / 3);
       context.textAlign = "left";
       context.font = "11px system-ui, sans-serif";
-    });
+    };
+    this.rooms.draw(below, { shade });
   }
 
   /** A dot for each of the last rollouts, the newest on top. Those without a position are a number in their room. */
@@ -239,46 +249,63 @@ export class TrainingPane {
     }
     const chosen = evaluations[this.evaluation] ?? evaluations[0];
     const select = make("select", { "aria-label": "Evaluation" }, ...evaluations.map((each, i) => make("option", { value: i, selected: i === this.evaluation },
-      `${short(each.training_frames)} training frames, ${each.until_score === null ? "whole games" : `until ${shown(each.until_score)} points`}, ${whole(each.episodes.length)} episodes`)));
+      `${short(each.training_frames)} frames, ${each.until_score === null ? "whole games" : `until ${shown(each.until_score)} points`}`)));
     select.addEventListener("change", () => {
       this.evaluation = Number(select.value);
       this.stage.draw();
       this.details(element);
     });
     const scores = chosen.episodes.map((episode) => episode.score), low = Math.min(...scores), high = Math.max(...scores);
-    const repetitions = [...new Set(chosen.episodes.map((episode) => episode.repetition))].sort((a, b) => a - b);
-    const grid = make("div", { className: "episodes", role: "group", "aria-label": "Episodes by no-ops and repetition" });
-    grid.style.gridTemplateColumns = `2rem repeat(${repetitions.length}, minmax(1.2rem, 1fr))`;
-    const noOps = [...new Set(chosen.episodes.map((episode) => episode.no_ops))].sort((a, b) => a - b);
     const holder = make("div");
-    grid.append(make("span", {}, ""), ...repetitions.map((repetition) => make("span", {}, String(repetition))));
-    for (const count of noOps) {
-      grid.append(make("span", {}, String(count)));
-      for (const repetition of repetitions) {
-        const episode = chosen.episodes.find((each) => each.no_ops === count && each.repetition === repetition);
-        const text = episode ? `${count} no-ops, repetition ${repetition}: score ${shown(episode.score)}, ${whole(episode.lives_lost)} lives lost` : "";
-        const button = make("button", { type: "button", title: text, "aria-label": text, "aria-pressed": "false", disabled: !episode });
-        button.style.background = episode ? colourOf(high > low ? (episode.score - low) / (high - low) : 0) : "transparent";
-        button.addEventListener("click", () => {
-          for (const other of grid.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
-          this.#watch(holder, chosen, episode, text);
-        });
-        grid.append(button);
-      }
-    }
+    const grid = this.#episodes(chosen, low, high, (episode, text) => this.#watch(holder, chosen, episode, text));
     const rows = chosen.deaths.slice(0, 12).map((death) => make("tr", {}, make("td", {}, `level ${death.level}, room ${death.room}`), make("td", {}, whole(death.lives))));
     element.replaceChildren(...[
       make("h2", {}, "Evaluations"),
       make("div", { className: "row" }, select),
-      make("p", { className: "number" }, `Policy score ${chosen.score}`),
-      holder,
-      make("h3", {}, `Episodes: no-ops down, repetitions across; ${shown(low)} (dark) to ${shown(high)} points`),
+      make("p", { className: "number" }, `Policy score ${chosen.score}, ${whole(chosen.episodes.length)} episodes`),
+      make("h3", {}, "Episodes: no-ops across, repetitions down"),
       grid,
+      make("p", { className: "scale" }, `${shown(low)} points`, high > low ? bar() : null, high > low ? shown(high) : null),
+      holder,
       rows.length ? make("h3", {}, "Where lives end") : null,
       rows.length ? make("table", {}, make("tbody", {}, ...rows)) : null,
       this.recent,
       unplayable ? make("p", { className: "wrong" }, unplayable) : null,
     ].filter(Boolean));
+  }
+
+  /** Returns the episodes by no-ops and repetition, as buttons: one is in the order of Tab, and arrows go to the others. */
+  #episodes(evaluation, low, high, onpick) {
+    const different = (name) => [...new Set(evaluation.episodes.map((episode) => episode[name]))].sort((a, b) => a - b);
+    const noOps = different("no_ops"), repetitions = different("repetition"), buttons = [];
+    const grid = make("div", { className: "episodes", role: "group", "aria-label": "Episodes by no-ops and repetition" });
+    grid.style.gridTemplateColumns = `1.4rem repeat(${noOps.length}, minmax(0, 1fr))`;
+    grid.append(make("span"), ...noOps.map((count) => make("span", {}, count % 5 ? "" : String(count))));
+    for (const repetition of repetitions) {
+      grid.append(make("span", {}, String(repetition)));
+      for (const count of noOps) {
+        const episode = evaluation.episodes.find((each) => each.no_ops === count && each.repetition === repetition);
+        const text = episode ? `${count} no-ops, repetition ${repetition}: score ${shown(episode.score)}, ${whole(episode.lives_lost)} lives lost` : "";
+        const button = make("button", { type: "button", title: text, "aria-label": text, "aria-pressed": "false", disabled: !episode, tabIndex: buttons.length ? -1 : 0 });
+        button.style.background = episode ? colourOf(high > low ? (episode.score - low) / (high - low) : 0) : "transparent";
+        button.addEventListener("click", () => {
+          for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+          onpick(episode, text);
+        });
+        buttons.push(button);
+        grid.append(button);
+      }
+    }
+    grid.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -noOps.length, ArrowDown: noOps.length }[event.key];
+      const next = buttons[buttons.indexOf(event.target) + step];
+      if (!step || !next) return;
+      event.target.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+      event.preventDefault();
+    });
+    return grid;
   }
 
   #watch(holder, evaluation, episode, text) {
