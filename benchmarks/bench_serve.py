@@ -1,10 +1,12 @@
 """How fast is the explorer in a browser, and what does an open page cost the search that it shows?
 
 First paint: from the moment that a browser opens the address until the cells are drawn, at 100,000 and at
-1,000,000 cells, on archives that are made up and written as real checkpoints. Panning: pictures per second
-while the map is dragged. Slowdown: a search on one core, in turns without and with the server and an open
-page that follows it. Video: from a click until its first picture. Processor time is printed beside wall time,
-because machines are busy. Chromium is needed; it draws with the processor here, which is the slowest case.
+1,000,000 cells, on archives that are made up and written as real checkpoints; no two cells share a place.
+Panning: pictures per second while the map is dragged, in all layouts, and how many cells are drawn then and
+when it rests. Slowdown: a search on all cores, in turns without a page, with an open page that follows it,
+and with a page that opens a cell every few seconds. Video: from a click until its first picture, the first
+time and later. Processor time is printed beside wall time, because machines are busy. Chromium is needed; it
+draws with the processor here, which is the slowest case.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import shutil
@@ -21,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +42,7 @@ _FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu", "-
 
 
 def make_run(path: Path, cells: int) -> Path:
-    """Write the run directory of a search that has found this many cells, in many sets of keys and levels."""
+    """Write the run directory of a search that has found this many cells, on many levels."""
     problem, _ = find_problem("montezuma-2021").with_engine("auto")
     cell_env = problem.make_cell_env()
     root, snapshot = cell_env.reset(), cell_env.snapshot()
@@ -48,8 +51,8 @@ def make_run(path: Path, cells: int) -> Path:
     chance = np.random.default_rng(0)
     segments = [START.segment]
     for number in range(1, cells):
-        level, room, x, y = number // 38_400, number % 24, number // 24 % 20, number // 480 % 10
-        cell = bytes((level // 256, level % 256, room, x, y, number // 4800 % 8))
+        level, room, x, y = number // 4800, number % 24, number // 24 % 20, number // 480 % 10
+        cell = bytes((level // 256, level % 256, room, x, y, 0))
         if number % 20 == 1:
             parent = segments[int(chance.integers(max(0, len(segments) - 5_000), len(segments)))]
             offset = 0 if parent == START.segment else 20
@@ -143,18 +146,50 @@ def first_paint(run: Path, cells: int, tries: int) -> Paint:
     )
 
 
-_PAN = """async () => {
+_PAN = """async ([layout, zoom]) => {
     const { views } = await import(document.querySelector("script[type=module]").src);
-    const { stage } = views[0].pane, began = performance.now();
-    let pictures = 0;
-    stage.zoomBy(2);
-    while (performance.now() - began < 4000) {
-        await new Promise((next) => requestAnimationFrame(next));
-        stage.panBy(pictures % 60 < 30 ? 9 : -9, 3 * Math.sin(pictures / 9)); // drawn with the next picture
-        pictures++;
+    const { pane } = views[0], { stage, scatter } = pane, next = () => new Promise(requestAnimationFrame);
+    const [across, down] = ["found_at_game_frame", "score"];
+    await pane.setLayout({ name: layout, across, down });
+    stage.zoomBy(zoom);
+    const until = async (milliseconds, step) => {
+        const began = performance.now();
+        let pictures = 0, drawn = 0;
+        for (; performance.now() - began < milliseconds; pictures++) {
+            await next();
+            step(pictures); // drawn with the next picture
+            drawn += scatter.drawn;
+        }
+        return [pictures, (performance.now() - began) / 1000, drawn / pictures];
+    };
+    const pan = (picture) => stage.panBy(picture % 60 < 30 ? 9 : -9, 3 * Math.sin(picture / 9));
+    await until(1500, pan);
+    const [pictures, seconds, moving] = await until(4000, pan);
+    const stopped = performance.now();
+    for (let before = -1; before !== scatter.drawn; ) {
+        before = scatter.drawn;
+        for (let i = 0; i < 3; i++) await next();
     }
-    return [(1000 * pictures) / (performance.now() - began), pictures];
+    return [pictures, seconds, moving, scatter.drawn, (performance.now() - stopped) / 1000];
 }"""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pan:
+    """How smoothly a map moves."""
+
+    layout: str
+    zoom: float
+    per_second: float
+    """Pictures."""
+    processor_seconds: float
+    """Of the browser, for one picture."""
+    moving: float
+    """Cells in a picture while the map moves."""
+    resting: int
+    """Cells in the picture when it rests."""
+    settling_seconds: float
+    """Until all of them are drawn."""
 
 
 def _of_browser() -> float:
@@ -167,94 +202,179 @@ def _of_browser() -> float:
     return total
 
 
-def panning(run: Path) -> tuple[float, float]:
-    """Return pictures per second while the map is moved, and the browser's processor time for one."""
+def panning(run: Path) -> Iterator[Pan]:
+    """Move the map of a run in all layouts: with everything in view, and nearer."""
     with served(run) as (address, _), browser() as opened:
         tab = opened.new_page(viewport={"width": 1280, "height": 900})
         tab.goto(address)
         tab.wait_for_selector("[data-painted]", timeout=600_000)
         time.sleep(2)
-        before = _of_browser()
-        per_second, pictures = tab.evaluate(_PAN)
-        return float(per_second), (_of_browser() - before) / pictures
+        for layout in ("map", "tree", "columns"):
+            for zoom in (1.0, 8.0):
+                before = _of_browser()
+                pictures, seconds, moving, resting, settling = tab.evaluate(_PAN, [layout, zoom])
+                share = seconds / (seconds + settling + 1.5)
+                yield Pan(
+                    layout=layout,
+                    zoom=zoom,
+                    per_second=pictures / seconds,
+                    processor_seconds=share * (_of_browser() - before) / pictures,
+                    moving=moving,
+                    resting=int(resting),
+                    settling_seconds=float(settling),
+                )
 
 
-def video_start(run: Path) -> tuple[int, float, float]:
-    """Return the training frames of a run's longest trajectory, and how long its video takes to begin.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VideoStart:
+    """How long a video takes to begin."""
 
-    The latter is from the click until the first picture is there, and the server's processor time for that.
-    """
+    what: str
+    seconds: float
+    """From the click until the first picture is there."""
+    processor_seconds: float
+    """Of the server and its helpers."""
+
+
+_CLICK = """async (longest) => {
+    const { views } = await import(document.querySelector("script[type=module]").src);
+    const { pane } = views[0], began = performance.now();
+    const entry = longest ? pane.lengths.indexOf(Math.max(...pane.lengths)) : pane.data.about.best;
+    document.querySelector("video")?.remove();
+    pane.events.pick(pane, [entry]);
+    const there = () => document.querySelector("video")?.readyState >= 2;
+    while (!there()) await new Promise((next) => setTimeout(next, 10));
+    return [pane.lengths[entry], (performance.now() - began) / 1000];
+}"""
+_EPISODE = """async () => {
+    const began = performance.now();
+    document.querySelector(".episodes button:enabled").click();
+    const there = () => document.querySelector("video")?.readyState >= 2;
+    while (!there()) await new Promise((next) => setTimeout(next, 10));
+    return (performance.now() - began) / 1000;
+}"""
+
+
+def video_starts(run: Path) -> Iterator[VideoStart]:
+    """Click the best cell of a run that was just served, then its longest trajectory."""
     with served(run) as (address, server), browser() as opened:
         tab = opened.new_page(viewport={"width": 1280, "height": 900})
         tab.goto(address)
         tab.wait_for_selector("[data-painted]", timeout=600_000)
-        tab.locator("#best").click()  # the processes behind it start with the first one
-        tab.wait_for_selector("video")
-        _wait_for_video(tab)
+        for longest, when in ((False, "first click"), (True, "later click")):
+            before = processor_seconds(server)
+            length, seconds = tab.evaluate(_CLICK, longest)
+            spent = processor_seconds(server) - before
+            what = f"{when}, {int(length):,} training frames"
+            yield VideoStart(what=what, seconds=float(seconds), processor_seconds=spent)
+
+
+def episode_start(training: Path) -> VideoStart:
+    """Click the first episode of a training's evaluation, which imports PyTorch."""
+    with served(training) as (address, server), browser() as opened:
+        tab = opened.new_page(viewport={"width": 1280, "height": 900})
+        tab.goto(address)
+        tab.wait_for_selector(".episodes button:enabled", timeout=600_000)
+        time.sleep(5)  # the pictures of rooms
         before = processor_seconds(server)
-        length, seconds = tab.evaluate(_LONGEST)
-        return int(length), float(seconds), processor_seconds(server) - before
+        seconds = float(tab.evaluate(_EPISODE))
+        spent = processor_seconds(server) - before
+        return VideoStart(what="first episode", seconds=seconds, processor_seconds=spent)
 
 
-_LONGEST = """async () => {
+_OPEN_NEXT = """async (number) => {
     const { views } = await import(document.querySelector("script[type=module]").src);
-    const { pane } = views[0], longest = pane.lengths.indexOf(Math.max(...pane.lengths));
-    document.querySelector("video").remove();
-    const began = performance.now();
-    pane.events.pick(pane, [longest]);
-    const there = () => document.querySelector("video")?.readyState >= 2;
-    while (!there()) await new Promise((next) => setTimeout(next, 10));
-    return [pane.lengths[longest], (performance.now() - began) / 1000];
+    const { pane } = views[0];
+    pane.events.pick(pane, [(number * 7919) % pane.rows]);
 }"""
 
 
-def _wait_for_video(tab: Any) -> None:
-    while not tab.evaluate("document.querySelector('video').readyState >= 2"):
-        time.sleep(0.1)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Pace:
-    """How fast a search was."""
+class Slowdown:
+    """What a page costs a search."""
 
-    per_second: float
-    """Game frames per second."""
-    per_processor_second: float
-    """Game frames per second of the search's own processor time."""
+    what: str
+    shares: list[float]
+    """More processor time for a game frame than without a page, of each round: 0.01 is 1 %."""
+    server_shares: list[float]
+    """Of one core, that the server and its helpers took."""
+
+    def __str__(self) -> str:
+        mean, half = _interval(self.shares)
+        return (
+            f"search with {self.what}: {mean:+.1%} processor time per game frame (95 %: {mean - half:+.1%} "
+            f"to {mean + half:+.1%}, {len(self.shares)} rounds); server: "
+            f"{statistics.mean(self.server_shares):.1%} of one core"
+        )
 
 
-def slowdown(folder: Path, rounds: int, seconds: float) -> tuple[list[Pace], list[Pace], float]:
-    """Let a search go on, in turns without and with an open page.
+def _interval(values: list[float]) -> tuple[float, float]:
+    """Return the mean, and half of its 95 % interval by Student's t."""
+    from scipy import stats
 
-    Return the paces of both, and the share of one core that the server took.
+    half = stats.sem(values) * stats.t.ppf(0.975, len(values) - 1) if len(values) > 1 else float("nan")
+    return statistics.mean(values), float(half)
+
+
+def slowdown(folder: Path, rounds: int, seconds: float) -> list[Slowdown]:
+    """Let a search go on, in turns without a page, with one that follows it, and with one that is used.
+
+    The archive grows meanwhile, which changes the cost of a game frame. Each round with a page is therefore
+    compared with the mean of the rounds without one before and after it.
     """
     run = folder / "search"
     explore = [*_COMMAND, "explore", "montezuma-2021", "--run-dir", str(run), "--checkpoint-minutes", "0.1"]
-    alone: list[Pace] = []
-    watched: list[Pace] = []
-    share = []
-    with subprocess.Popen([*explore, "--workers", "1"], stdout=subprocess.DEVNULL) as search:
+    kinds = {"an open page": 0.0, "a page that opens a cell every 5 s": 5.0}
+    results = {what: Slowdown(what=what, shares=[], server_shares=[]) for what in kinds}
+    with subprocess.Popen(explore, stdout=subprocess.DEVNULL) as search:
         while not (run / "checkpoints" / "000001").exists():
             time.sleep(0.5)
         process = psutil.Process(search.pid)
+        before = _cost(run, process, lambda: time.sleep(seconds))
         for _ in range(rounds):
-            alone.append(_pace(run, process, seconds))
-            with served(run) as (address, server), browser() as opened:
-                tab = opened.new_page(viewport={"width": 1280, "height": 900})
-                tab.goto(address)
-                tab.wait_for_selector("[data-painted]", timeout=600_000)
-                before = processor_seconds(server)
-                watched.append(_pace(run, process, seconds))
-                share.append((processor_seconds(server) - before) / seconds)
+            for what, between in kinds.items():
+                with served(run) as (address, server), browser() as opened:
+                    tab = opened.new_page(viewport={"width": 1280, "height": 900})
+                    tab.goto(address)
+                    tab.wait_for_selector("[data-painted]", timeout=600_000)
+                    spent = processor_seconds(server)
+                    use = functools.partial(_use, tab, seconds, between)
+                    watched = _cost(run, process, use)
+                    results[what].server_shares.append((processor_seconds(server) - spent) / seconds)
+                after = _cost(run, process, lambda: time.sleep(seconds))
+                results[what].shares.append(watched / ((before + after) / 2) - 1)
+                before = after
         search.send_signal(signal.SIGINT)
-    return alone, watched, statistics.mean(share)
+    return list(results.values())
 
 
-def _pace(run: Path, process: psutil.Process, seconds: float) -> Pace:
-    frames, spent, began = _frames(run), processor_seconds(process), time.monotonic()
-    time.sleep(seconds)
-    frames, spent = _frames(run) - frames, processor_seconds(process) - spent
-    return Pace(per_second=frames / (time.monotonic() - began), per_processor_second=frames / spent)
+def _use(tab: Any, seconds: float, between: float) -> None:
+    """Look at a page for a while; open a cell now and then, if `between` is not 0."""
+    end, number = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        tab.wait_for_timeout(1000 * min(between or seconds, max(0.0, end - time.monotonic())))
+        number += 1
+        if between:
+            tab.evaluate(_OPEN_NEXT, number)
+
+
+def _cost(run: Path, process: psutil.Process, wait: Callable[[], None]) -> float:
+    """Return the processor time of a search for a game frame, over the time that `wait` takes.
+
+    From one line of metrics to another, because a line is up to some seconds old.
+    """
+    frames, spent = _next_line(run), processor_seconds(process)
+    wait()
+    frames = _next_line(run) - frames
+    return (processor_seconds(process) - spent) / frames
+
+
+def _next_line(run: Path) -> int:
+    """Wait for the next line of metrics; return the game frames that it tells."""
+    before = _frames(run)
+    while _frames(run) == before:
+        time.sleep(0.05)
+    return _frames(run)
 
 
 def _frames(run: Path) -> int:
@@ -268,9 +388,10 @@ def main() -> None:
     parser.add_argument("--cells", type=int, nargs="*", default=[100_000, 1_000_000])
     parser.add_argument("--tries", type=int, default=5)
     parser.add_argument(
-        "--rounds", type=int, default=4, help="of the search, without and with a page; 0: none"
+        "--rounds", type=int, default=8, help="of the search, with each kind of page; 0: none"
     )
-    parser.add_argument("--seconds", type=float, default=60.0, help="of each part of a round")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each part of a round")
+    parser.add_argument("--training", type=Path, help="a training with an evaluation: its first video")
     chosen = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", flush=True)
     with tempfile.TemporaryDirectory() as name:
@@ -285,30 +406,25 @@ def main() -> None:
                 f"the server's start {paint.reading_seconds:.1f} s",
                 flush=True,
             )
-            per_second, seconds = panning(run)
-            print(
-                f"{cells:>9,} cells: {per_second:.1f} pictures/s while panning, each {1000 * seconds:.0f} ms "
-                "of the browser's processor time",
-                flush=True,
-            )
-        if chosen.rounds:
-            alone, watched, share = slowdown(folder, chosen.rounds, chosen.seconds)
-            for one, other in zip(alone, watched, strict=True):
-                print(f"  {one.per_second:,.0f} game frames/s alone, {other.per_second:,.0f} with a page")
-            for what, name_of in (("per_second", "wall time"), ("per_processor_second", "processor time")):
-                before, after = (
-                    statistics.mean(getattr(each, what) for each in paces) for paces in (alone, watched)
-                )
+            for pan in panning(run):
                 print(
-                    f"search: {before:,.0f} game frames per second of {name_of} alone, {after:,.0f} with an "
-                    f"open page: {1 - after / before:+.1%} slower"
+                    f"{cells:>9,} cells, {pan.layout}, zoom {pan.zoom:g}: {pan.per_second:.1f} pictures/s "
+                    f"while panning, each {pan.moving:,.0f} cells and {1000 * pan.processor_seconds:.0f} ms "
+                    f"of the browser's processor time; all {pan.resting:,} cells in view "
+                    f"{pan.settling_seconds:.1f} s after it rests",
+                    flush=True,
                 )
-            print(f"server: {share:.1%} of one core while a page follows the search")
-            length, seconds, spent = video_start(folder / "search")
-            print(
-                f"video: of {length:,} training frames, begins {seconds:.2f} s after the click, "
-                f"{spent:.2f} s of the server's processor time"
-            )
+        if chosen.rounds:
+            for each in slowdown(folder, chosen.rounds, chosen.seconds):
+                print(each, flush=True)
+            starts = list(video_starts(folder / "search"))
+            if chosen.training is not None:
+                starts.append(episode_start(chosen.training))
+            for start in starts:
+                print(
+                    f"video, {start.what}: begins {start.seconds:.2f} s after the click, "
+                    f"{start.processor_seconds:.2f} s of the server's processor time"
+                )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,18 @@
 """The explorer in a real browser, on real runs, served by the real command."""
 
+import contextlib
+import http.server
+import importlib.util
+import itertools
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +20,7 @@ import pytest
 
 from goexplore.runs import SavedRun
 from tests.cli.commands import COMMAND, checkpoint
-from tests.report.conftest import CHROMIUM, ENGINE, wait_for
+from tests.report.conftest import CHROMIUM, ENGINE, explore, wait_for
 
 MARKUP = "<img src=x onerror=\"document.title='taken'\">"
 
@@ -55,7 +61,7 @@ def opened(browser):
         tab.set_default_timeout(90_000)
         tab.on("console", complain)
         tab.on("pageerror", lambda error: complaints.append(str(error)))
-        origin = re.match(r"http://[^/]+/[^/]+/", address)[0]
+        origin = address[: address.rindex("/") + 1]
         tab.on(
             "request",
             lambda request: (
@@ -382,8 +388,10 @@ def test_no_screen_is_too_narrow(opened, address, width):
     one, two, three = tab.evaluate(boxes)
     for above, below in ((one, two), (two, three), (one, three)):
         assert above["bottom"] <= below["top"] + 2 or above["right"] <= below["left"] + 2, "panes overlap"
-    inside = """[...document.querySelectorAll('.pane')].every(pane => [...pane.children].every((child, i, all) =>
-        !i || all[i - 1].getBoundingClientRect().bottom <= child.getBoundingClientRect().top + 1))"""
+    inside = """[...document.querySelectorAll(".pane")].every(({ children }) => {
+        const boxes = [...children].map((child) => child.getBoundingClientRect());
+        return boxes.every((box, i) => !i || boxes[i - 1].bottom <= box.top + 1);
+    })"""
     assert tab.evaluate(inside), "a stage covers its legend"
 
 
@@ -465,6 +473,216 @@ def test_the_page_follows_a_run_that_grows_vanishes_and_comes_back(
     wait_for(tab, "document.getElementById('notices').textContent === ''")
 
 
+def test_runs_of_different_kinds_are_laid_out_by_their_own_columns(opened, address):
+    tab = opened(address)
+    tab.locator("#runs button").nth(1).click()
+    wait_for(tab, "document.querySelectorAll('.pane[data-painted]').length === 2")
+    tab.locator("#runs button").nth(0).focus()
+    tab.locator(".stage").first.focus()
+    tab.locator("#layout").select_option("columns")
+    tab.locator("#across").select_option("room")
+    wait_for_pane(tab, "pane.layout.across === 'room'")
+    assert pane(tab, "pane.layout.name", 1) == "columns"
+    assert pane(tab, "pane.data.column(pane.layout.across).name", 1) != "room"
+    assert tab.locator("#said").inner_text() == ""
+    assert pane(tab, "pane.element.classList.contains('active')"), "the pane that the tools are about"
+
+
+def test_the_tools_stay_while_a_training_is_active(opened, address):
+    tab = opened(address)
+    top = tab.locator(".stage").first.bounding_box()["y"]
+    tab.locator("#runs button").nth(2).click()
+    wait_for(tab, "document.querySelectorAll('.training .uplot').length >= 3", 60)
+    assert tab.locator("#tools").is_visible()
+    assert tab.locator(".stage").first.bounding_box()["y"] == pytest.approx(top, abs=25)
+    tab.locator("#best").click()
+    wait_for(tab, "document.querySelector('#details h2').textContent.startsWith('Cell')")
+    for button in (0, 2):
+        tab.locator("#runs button").nth(button).click()
+    assert tab.locator("#none").is_visible()
+    assert not tab.locator("#tools").is_visible()
+    assert "Cell" not in tab.locator("#details").inner_text()
+
+
+def test_escape_leaves_the_filter_as_it_was(opened, address):
+    tab = opened(address)
+    tab.locator("#best").click()
+    wait_for_pane(tab, "pane.current !== null")
+    tab.keyboard.press("/")
+    tab.keyboard.type("length >")
+    tab.keyboard.press("Escape")
+    assert tab.locator("#filter").input_value() == ""
+    assert pane(tab, "pane.current !== null && pane.matches === null")
+    assert tab.evaluate("document.activeElement.className") == "stage"
+    tab.locator("h1").click()
+    before = pane(tab, "pane.stage.camera.x")
+    tab.keyboard.press("ArrowRight")
+    assert pane(tab, "pane.stage.camera.x") > before, "keys move the map wherever the focus is"
+
+
+def test_a_picture_is_drawn_in_parts_and_all_of_it_when_it_rests(opened, address):
+    """With parts of 10 cells, a few frames draw what one frame draws otherwise."""
+    tab = opened(address)
+    whole, cells = pixels(tab), pane(tab, "pane.scatter.drawn")
+    assert cells > 100
+    slow = """(() => {
+        Object.defineProperty(pane.scatter, "part", { get: () => 10, set: () => {} });
+        pane.stage.panBy(1, 0);
+        pane.stage.panBy(-1, 0);
+        pane.stage.zoomBy(1.01);
+        return new Promise((next) => requestAnimationFrame(() => next(pane.scatter.drawn)));
+    })()"""
+    assert pane(tab, slow) <= 20
+    wait_for_pane(tab, f"pane.scatter.drawn === {cells}")
+    tab.locator("#fit").click()
+    wait_for_pane(tab, f"pane.scatter.drawn === {cells}")
+    assert abs(pixels(tab) - whole) < 0.02 * whole
+
+
+def test_the_tree_shows_the_lineage_of_a_cell(opened, address):
+    tab = opened(address)
+    tab.locator("#layout").select_option("tree")
+    wait_for_pane(tab, "pane.isTree && pane.parents.length === pane.rows")
+    tab.locator("#best").click()
+    wait_for_pane(tab, "pane.way && pane.lineage")
+    lineage = pane(tab, "Array.from(pane.lineage)")
+    assert all(pane(tab, f"pane.parents[{b}]") == a for a, b in itertools.pairwise(lineage))
+
+
+def test_what_was_not_found_yet_is_not_shown(opened, address, montezuma):
+    tab = opened(address)
+    rooms = pane(tab, "pane.rooms.places.filter(({ found }) => found).map(({ found_at }) => found_at)")
+    archive = SavedRun.open(montezuma).archive
+    assert sorted(rooms)[0] == 0
+    assert len(rooms) == len(archive.locations)
+    tab.locator("#slider").fill("500")
+    assert "best score" in tab.locator(".facts").first.inner_text()
+    assert "room" in tab.locator(".facts").first.inner_text()
+
+
+@pytest.fixture(scope="module")
+def others(served, tmp_path_factory):
+    """Runs of pixels without positions, and of a grid of fields without rooms."""
+    import goexplore
+
+    folder = tmp_path_factory.mktemp("runs")
+    runs = [explore("pitfall-pixels", folder, engine=ENGINE, game_frames=20_000)]
+    if importlib.util.find_spec("minigrid"):
+        grid = goexplore.explore(
+            "MiniGrid-DoorKey-8x8-v0",
+            cells="grid(agent_pos, agent_dir, carrying.type)",
+            run_dir=folder / "minigrid",
+            game_frames=3_000,
+            workers=0,
+        )
+        runs.append(grid.path)
+    return served(*runs), len(runs)
+
+
+def test_other_kinds_of_runs_are_shown_with_their_videos(opened, others):
+    address, runs = others
+    tab = opened(address)
+    for number in range(runs):
+        if number:
+            tab.locator("#runs button").nth(number).click()
+            wait_for(tab, f"document.querySelectorAll('.pane[data-painted]').length === {number + 1}")
+            tab.locator(".stage").nth(number).focus()
+        assert pane(tab, "pane.scatter.drawn", number) > 5
+        tab.locator("#best").click()
+        wait_for(tab, "document.querySelector('video')?.readyState >= 2", 90)
+        tab.locator("#details video").evaluate("video => video.remove()")
+    assert pane(tab, "pane.layout.name", 0) == "map"
+    if runs > 1:
+        assert pane(tab, "[pane.layout.name, pane.layout.across]", 1) == ["columns", "agent_pos_0"]
+
+
+def test_another_run_in_the_same_folder_is_shown_anew(opened, served, earlier, mazes, tmp_path):
+    run = Path(shutil.copytree(earlier, tmp_path / "run"))
+    tab = opened(served(run, eager=True))
+    tab.locator("#best").click()
+    wait_for(tab, "document.querySelector('#details h2')?.textContent.startsWith('Cell')")
+    shutil.copytree(mazes, tmp_path / "other")
+    run.rename(tmp_path / "before")
+    (tmp_path / "other").rename(run)
+    wait_for_pane(tab, "pane && pane.data.about && pane.data.about.problem === 'two-mazes'")
+    assert "Cell" not in tab.locator("#details").inner_text()
+    assert tab.locator(".pane").count() == 1
+    assert "stopped" not in tab.locator("#notices").inner_text()
+
+
+def test_a_run_says_how_it_ended_or_that_it_has_no_checkpoint_yet(opened, served, earlier, tmp_path):
+    run = Path(shutil.copytree(earlier, tmp_path / "run"))
+    (run / "checkpoints").rename(tmp_path / "aside")
+    (run / "outcome.json").write_text('{"outcome": "failed: the disk is full"}')
+    tab = opened(served(run, eager=True), wait=".empty")
+    wait_for(tab, "document.querySelector('.state').textContent === 'failed'")
+    wait_for(tab, "document.getElementById('notices').textContent.includes('the disk is full')")
+    assert "To resume it" in tab.locator("#notices").inner_text()
+    wait_for(tab, "document.querySelector('.empty').textContent.includes('has not written a checkpoint')")
+    (run / "outcome.json").write_text('{"outcome": "ended"}')
+    (tmp_path / "aside").rename(run / "checkpoints")
+    wait_for(tab, "document.querySelector('.state').textContent === 'ended'")
+    wait_for(tab, "document.querySelector('.pane[data-painted]') !== null")
+    wait_for(tab, "document.getElementById('notices').textContent === ''")
+
+
+class _Proxy(http.server.BaseHTTPRequestHandler):
+    """Passes on what is below a path, and removes that path."""
+
+    target = ""
+    protocol_version = "HTTP/1.0"
+
+    def do_GET(self):
+        path = self.path.removeprefix("/lab/explorer")
+        request = urllib.request.Request(f"{self.target}{path}", headers={"Host": "127.0.0.1"})
+        with urllib.request.urlopen(request) as answer:
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                if name.lower() not in ("connection", "transfer-encoding"):
+                    self.send_header(name, value)
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while part := answer.read1():
+                    self.wfile.write(part)
+                    self.wfile.flush()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_the_page_works_below_any_path_of_a_reverse_proxy(opened, address):
+    origin, token = re.match(r"(http://[^/]+)/([^/]+)/", address).groups()
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), type("Proxy", (_Proxy,), {"target": origin})
+    ) as proxy:
+        proxy.daemon_threads, proxy.block_on_close = True, False
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        tab = opened(f"http://127.0.0.1:{proxy.server_port}/lab/explorer/{token}/")
+        tab.locator("#best").click()
+        wait_for(tab, "document.querySelector('video')?.readyState >= 2", 90)
+        wait_for(tab, "document.querySelector('.state').textContent === 'ended'")
+        tab.close()
+        proxy.shutdown()
+
+
+def test_the_page_says_when_the_server_was_started_again_with_another_token(opened, earlier):
+    def start(*more):
+        command = [*COMMAND, "serve", str(earlier), *more]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        return process, process.stdout.readline().split()[0]
+
+    process, address = start()
+    tab = opened(address)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    process, _ = start("--port", re.search(r":([0-9]+)/", address)[1])
+    wait_for(tab, "document.getElementById('connection').textContent.includes('new address')")
+    tab.close()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    opened.complaints.clear()  # Chromium's own lines about the refusals
+
+
 def test_the_page_says_when_the_server_is_gone(opened, earlier):
     command = [*COMMAND, "serve", str(earlier)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -482,11 +700,11 @@ def test_the_page_says_when_the_server_is_gone(opened, earlier):
 def test_a_live_run_is_followed_for_a_minute_killed_and_resumed(opened, served, tmp_path):
     """The run's process is killed with a page open, and the page sees it stop and go on."""
     run = tmp_path / "live"
-    explore = [*COMMAND, "explore", "montezuma-2021", "--run-dir", str(run), "--checkpoint-minutes", "0.05"]
-    explore += ["--engine", ENGINE, "--workers", "1"]
+    command = [*COMMAND, "explore", "montezuma-2021", "--run-dir", str(run), "--checkpoint-minutes", "0.05"]
+    command += ["--engine", ENGINE, "--workers", "1"]
 
     def start(*more):
-        return subprocess.Popen([*explore, *more], stdout=subprocess.DEVNULL, start_new_session=True)
+        return subprocess.Popen([*command, *more], stdout=subprocess.DEVNULL, start_new_session=True)
 
     process = start()
     try:

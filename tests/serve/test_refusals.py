@@ -42,6 +42,21 @@ def test_the_page_may_load_nothing_from_elsewhere(client):
         assert not re.search(r"(src|href)=\"/", text), "addresses are relative, for proxies"
 
 
+def test_all_parts_of_the_page_are_in_the_package():
+    """A wheel holds what setuptools finds by the package data of pyproject.toml."""
+    from setuptools import Distribution
+
+    root = Path(goexplore.serve.__file__).parents[3]
+    if not (root / "pyproject.toml").exists():
+        pytest.skip("needs the sources")
+    distribution = Distribution({"src_root": str(root), "package_dir": {"": "src"}})
+    distribution.parse_config_files([str(root / "pyproject.toml")])
+    patterns = distribution.package_data["goexplore"]
+    package = ASSETS.parents[1]
+    packed = {file for pattern in patterns for file in package.glob(pattern) if file.is_file()}
+    assert {file for file in ASSETS.rglob("*") if file.is_file()} <= packed
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/wrong/", "/wrong/api/runs", f"/{TOKEN}x/", f"/{TOKEN[:-1]}/", "//", "/%00/"]
 )

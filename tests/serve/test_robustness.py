@@ -55,6 +55,7 @@ def test_another_run_in_the_same_folder_is_read_anew(serving, copy, mazes):
     shutil.copytree(mazes, copy)
     assert look(client)["version"] is not None
     assert client.get("api/runs/0").json()["problem"] == "two-mazes"
+    assert look(client)["run"] == 2, "pages forget what they know"
 
 
 def test_a_run_is_running_while_a_process_holds_it_and_is_never_locked_by_the_page(serving, copy):
@@ -74,6 +75,37 @@ def test_a_checkpoint_that_is_deleted_after_it_was_read_is_still_shown(serving, 
     shutil.rmtree(copy / "checkpoints")
     for what in ("columns/score", "cells/3", "cells/3/way", "cells/3/picture"):
         assert client.get(f"api/runs/0/{version}/{what}").status_code == 200, what
+
+
+def test_a_cell_that_was_opened_can_be_watched_when_its_checkpoint_is_not_kept(serving, copy):
+    client = serving(copy)
+    version = look(client)["version"]
+    assert client.get(f"api/runs/0/{version}/cells/3").status_code == 200
+    (source,) = client.sources
+    source._tables.pop().close()
+    assert client.get(f"api/runs/0/{version}/cells/4").status_code == 410
+    for what in ("picture", "video/0", "demonstration"):
+        assert client.get(f"api/runs/0/{version}/cells/3/{what}").status_code == 200, what
+
+
+def test_probabilities_are_those_of_the_checkpoint_that_is_shown(serving, copy, montezuma):
+    """A live search has newer ones, and deletes the one that is shown."""
+    client = serving(copy)
+    version, rows = look(client)["version"], client.get("api/runs/0").json()["rows"]
+    shutil.rmtree(copy / "checkpoints")
+    shutil.copytree(montezuma / "checkpoints", copy / "checkpoints")
+    content = client.get(f"api/runs/0/{version}/columns/probability").content
+    assert len(content) == 8 * rows
+    assert np.frombuffer(content, "<f8").sum() == pytest.approx(1)
+
+
+def test_a_run_tells_how_its_last_process_ended(serving, copy):
+    client = serving(copy)
+    assert (look(client)["outcome"], look(client)["run"]) == ("ended", 1)
+    (copy / "outcome.json").write_text('{"outcome": "failed: two\\nlines"}')
+    assert look(client)["outcome"] == "failed: two lines"
+    (copy / "outcome.json").unlink()
+    assert look(client)["outcome"] == "killed"
 
 
 def test_a_damaged_checkpoint_is_told_and_the_one_before_is_shown(serving, copy, montezuma):
@@ -205,7 +237,12 @@ def test_lineage_and_descendants_are_what_following_every_segment_finds():
                 segment, offset = int(parents[segment]), int(offsets[segment])
             return segment, offset
 
+        parents = forest.entry_parents()
         for entry in range(25):
+            *before, _ = forest.lineage(entry).tolist()
+            others = [other for other in before if place(other) != place(entry)]
+            if len({place(other) for other in range(25)}) == 25:
+                assert parents[entry] == (others[-1] if others else -1)
             above = {other for other in range(25) if place(other) in points(entry)}
             same = {other for other in range(25) if place(other) == place(entry)}
             assert set(forest.lineage(entry).tolist()) == above

@@ -126,7 +126,7 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                log_level="warning",
+                log_level="critical",  # answers log what goes wrong in them
                 lifespan="off",
                 ws="none",
                 server_header=False,

@@ -123,7 +123,7 @@ export class TrainingPane {
     if (!count) return this.recent.replaceChildren();
     const has = this.about.rooms.length > 0, origin = this.about.method === "search" ? "recording" : "demonstration", rows = [];
     for (let i = count - 1; i >= Math.max(0, count - LISTED); i--) {
-      const from = ended.start[i] === null ? "own state" : ended.start[i] === 0 ? "real start" : `${origin} ${whole(ended.demonstration[i])}, frame ${whole(ended.start[i])}`;
+      const from = ended.start[i] === null ? "own state" : ended.start[i] === 0 ? "real start" : `${origin} ${whole(ended.demonstration[i])}, frame\u00a0${whole(ended.start[i])}`;
       const [name, colour] = HOW[ended.ending[i]] ?? [ended.ending[i], "transparent"];
       rows.push(make("tr", {}, make("td", {}, short(ended.training_frames[i])), make("td", {}, from), make("td", {}, key(colour, name)), has ? make("td", {}, `${ended.level[i]} / ${ended.room[i]}`) : null));
     }
