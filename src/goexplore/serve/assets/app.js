@@ -20,7 +20,7 @@ const details = new Details($("details"), { clear, shown: revealDetails });
 const curves = new SearchCurves($("curves"), (now) => setTime(now));
 
 const searches = () => views.filter((view) => view.shown && view.sight.kind === "search");
-const ready = () => searches().filter((view) => view.pane?.rows);
+const ready = () => searches().filter((view) => view.pane?.loaded);
 
 /** The search that tools are about: the active one, or the first if a training is active. */
 const subject = () => (ready().includes(active) ? active : ready()[0]);

@@ -61,8 +61,9 @@ export function sharedPlaces(places) {
   const table = new Int32Array(mask + 1).fill(-1), numbers = new Int32Array(count);
   let different = 0;
   for (let i = 0; i < count; i++) {
-    let at = (Math.imul(words[3 * i], 0x9e3779b1) ^ Math.imul(words[3 * i + 1], 0x85ebca6b)) >>> 3;
-    for (at &= mask; ; at = (at + 1) & mask) {
+    let at = Math.imul(words[3 * i] ^ Math.imul(words[3 * i + 1] ^ (words[3 * i + 1] >>> 15), 0x85ebca6b), 0x9e3779b1);
+    at = Math.imul(at ^ (at >>> 15), 0x2c1b3c6d); // the last bits of round numbers are all the same
+    for (at = (at ^ (at >>> 14)) & mask; ; at = (at + 1) & mask) {
       const other = table[at];
       if (other < 0) {
         table[at] = i;

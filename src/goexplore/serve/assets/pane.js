@@ -39,6 +39,7 @@ export class SearchPane {
     this.rooms = new Rooms(number, this.stage);
     this.layout = null;
     this.axes = null;
+    this.loaded = false;
     this.places = new Float32Array(0);
     this.parents = null;
     this.aspect = 1;
@@ -145,6 +146,7 @@ export class SearchPane {
       return this.#paint();
     });
     await Promise.all([this.#place(), painted, this.#date()]);
+    this.loaded = true;
     this.#upload();
   }
 
@@ -154,6 +156,7 @@ export class SearchPane {
       const [x, y] = await Promise.all([this.data.values(across), this.data.values(down)]);
       const laid = byColumns(x, y, this.data.column(across), this.data.column(down));
       Object.assign(this, { places: laid.places, aspect: 1, axes: laid.axes, parents: null });
+      this.shared = sharedPlaces(this.places);
       this.stage.show(laid.box);
       return;
     }
@@ -161,7 +164,7 @@ export class SearchPane {
     const branches = isTree && this.data.about.rows <= MOST_BRANCHES;
     const [places, parents] = await Promise.all([this.data.places(name), branches ? this.data.parents() : null]);
     const axes = isTree ? { across: { name: "length", low: 0, high, at: (value) => (value / Math.max(1, high)) * 1.6 } } : null;
-    Object.assign(this, { places, parents, axes, aspect: about.aspect });
+    Object.assign(this, { places, parents, axes, aspect: about.aspect, shared: sharedPlaces(places) });
     this.stage.show(isTree ? about.box : this.rooms.foundBox);
   }
 
@@ -182,9 +185,8 @@ export class SearchPane {
   }
 
   #upload() {
-    if (!this.scatter || !this.places.length) return;
+    if (!this.scatter || !this.loaded) return;
     this.scatter.set("place", this.places);
-    this.shared = sharedPlaces(this.places);
     this.scatter.set("value", this.painted.values);
     this.scatter.set("found", this.found);
     this.scatter.setPalette(this.palette);
@@ -205,7 +207,7 @@ export class SearchPane {
    * matches. Selected and matching ones come first, and else chance decides: the first ones are a sample of all.
    */
   #order() {
-    if (!this.scatter || !this.shared) return;
+    if (!this.scatter || !this.loaded) return;
     const { numbers, different, shuffled } = this.shared, { marks, found } = this;
     const top = new Int32Array(different).fill(-1), limit = this.time / this.frames;
     let count = 0;
@@ -282,7 +284,7 @@ export class SearchPane {
 
   /** Returns the cells at a place of the screen: those under it, or else the nearest, newest first. */
   at(left, top, anywhere = false) {
-    if (!this.places.length) return [];
+    if (!this.loaded) return [];
     const [x, y] = this.stage.toMap(left, top), reach = 9 / this.stage.camera.zoom, here = [];
     let nearest = -1, distance = Infinity;
     for (let i = 0; i < this.rows; i++) {
@@ -353,8 +355,8 @@ export class SearchPane {
     const { stage, places } = this;
     if (!stage.layers[0].width) return;
     const [below, above] = begin(stage);
-    if (!this.data.about) return;
-    if (this.layout?.name === "map") this.rooms.draw(below, { then: this.time });
+    if (!this.loaded) return;
+    if (this.layout.name === "map") this.rooms.draw(below, { then: this.time });
     if (this.axes) drawAxes([below, above], stage, this.axes);
     if (this.parents) drawBranches(below, stage, places, this.parents, (i) => this.#visible(i));
     this.#drawCells();
@@ -363,14 +365,14 @@ export class SearchPane {
     drawFrame(above, stage, places, this.aspect, this.current);
     drawFrame(above, stage, places, this.aspect, this.marker, { colour: "#ffffff", grow: 2 });
     if (stage.polygon) drawLasso(above, stage);
-    if (!this.element.dataset.painted && this.rows) {
+    if (!this.element.dataset.painted) {
       performance.mark(`cells-${this.number}`);
       this.element.dataset.painted = String(Math.round(performance.now()));
     }
   }
 
   #drawCells() {
-    if (!this.scatter || !this.data.about) return;
+    if (!this.scatter || !this.loaded) return;
     const { stage, aspect } = this, time = this.time >= this.frames ? 1 : this.time / this.frames;
     const look = { aspect, time, dims: Boolean(this.selected), ratio: stage.ratio, dark: isDark() };
     if (this.scatter.draw(stage.camera, look)) stage.more();
