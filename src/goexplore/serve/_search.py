@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ _KEPT = 2
 """Checkpoints in memory: the newest, and the one that pages are just turning from."""
 _SHARE = 0.01
 """Of one core, at most, for reading checkpoints that nobody asked for; a helper may take as much again."""
-_PICTURES_OF_ROOM = 4
+_PICTURES_OF_ROOM, _ROOMS_AT_ONCE = 4, 32
+"""States of a room to choose from, and rooms that are photographed together."""
 _MOST_VIDEOS, _MOST_CELLS = 64, 256
 """Parts of videos that are kept, and cells that pages have opened."""
 
@@ -55,6 +57,7 @@ class SearchSource(Source):
     def __init__(self, path: Path, name: str, problem: Problem | None, helpers: Helpers) -> None:
         super().__init__(path, name, problem, helpers)
         self._tables: list[Table] = []
+        self._photographing = Lock()
         self._begin()
 
     def _begin(self) -> None:
@@ -397,23 +400,25 @@ class SearchSource(Source):
     def room_picture(self, level: int, room: int) -> bytes | None:
         """Return a picture of a room in which there are cells."""
         location = Location(level, room)
-        with self.lock:
+        with self._photographing:  # all else goes on meanwhile
             if location not in self._rooms and self._tables:
-                self._photograph(self._tables[-1])
+                self._photograph(self._tables[-1], location)
             return self._rooms.setdefault(location, None)
 
-    def _photograph(self, table: Table) -> None:
-        """Take pictures of all rooms that have none yet."""
+    def _photograph(self, table: Table, asked: Location) -> None:
+        """Take pictures of a room, and of others that have none yet: they will be asked for too."""
         problem = self._playable()
         locations, seen = _locations(table), table["times_seen"]
         order = np.flatnonzero(table.explorable)
         order = order[np.argsort(-seen[order].astype(np.int64), kind="stable")]
-        wanted: dict[Location, list[int]] = {}
+        wanted: dict[Location, list[int]] = {asked: []}
         for location, entry in zip(locations[order].tolist(), order.tolist(), strict=True):
             known = Location(*location)
-            if known not in self._rooms and len(wanted.setdefault(known, [])) < _PICTURES_OF_ROOM:
+            if known in self._rooms or (known not in wanted and len(wanted) == _ROOMS_AT_ONCE):
+                continue
+            if len(wanted.setdefault(known, [])) < _PICTURES_OF_ROOM:
                 wanted[known].append(entry)
-        states = {location: table.snapshots(entries) for location, entries in wanted.items()}
+        states = {location: table.snapshots(entries) for location, entries in wanted.items() if entries}
         if states:
             self._rooms |= self.helpers.pictures.call(jobs.room_pictures, problem, states)
 

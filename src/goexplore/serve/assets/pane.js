@@ -126,8 +126,7 @@ export class SearchPane {
   /** Lays the cells out anew; columns that this run does not have stay as they are. */
   async setLayout({ name, across, down }) {
     const own = (column, before) => (this.numbers().some((one) => one.name === column) ? column : before);
-    this.layout = { name, across: own(across, this.layout.across), down: own(down, this.layout.down) };
-    await this.#place();
+    await this.#place({ name, across: own(across, this.layout.across), down: own(down, this.layout.down) });
     this.#upload();
     this.fit();
   }
@@ -150,13 +149,12 @@ export class SearchPane {
     this.#upload();
   }
 
-  async #place() {
-    const { name, across, down } = this.layout;
+  async #place(layout = this.layout) {
+    const { name, across, down } = layout;
     if (name === "columns") {
       const [x, y] = await Promise.all([this.data.values(across), this.data.values(down)]);
       const laid = byColumns(x, y, this.data.column(across), this.data.column(down));
-      Object.assign(this, { places: laid.places, aspect: 1, axes: laid.axes, parents: null });
-      this.shared = sharedPlaces(this.places);
+      Object.assign(this, { layout, places: laid.places, aspect: 1, axes: laid.axes, parents: null, shared: sharedPlaces(laid.places) });
       this.stage.show(laid.box);
       return;
     }
@@ -164,7 +162,7 @@ export class SearchPane {
     const branches = isTree && this.data.about.rows <= MOST_BRANCHES;
     const [places, parents] = await Promise.all([this.data.places(name), branches ? this.data.parents() : null]);
     const axes = isTree ? { across: { name: "length", low: 0, high, at: (value) => (value / Math.max(1, high)) * 1.6 } } : null;
-    Object.assign(this, { places, parents, axes, aspect: about.aspect, shared: sharedPlaces(places) });
+    Object.assign(this, { layout, places, parents, axes, aspect: about.aspect, shared: sharedPlaces(places) });
     this.stage.show(isTree ? about.box : this.rooms.foundBox);
   }
 

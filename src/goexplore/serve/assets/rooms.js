@@ -36,7 +36,7 @@ export class Rooms {
       if (!levels.has(place.level)) levels.set(place.level, [left, top]);
       levels.set(place.level, [Math.min(left, levels.get(place.level)[0]), Math.min(top, levels.get(place.level)[1])]);
       if (left > stage.width || top > stage.height || left + wide < 0 || top + high < 0) continue;
-      const image = place.found && (place.found_at ?? 0) <= then ? this.#image(place) : null;
+      const image = place.found && (place.found_at ?? 0) <= then && wide > 5 ? this.#image(place) : null;
       const pictured = image?.complete && image.naturalWidth > 0;
       if (pictured) context.drawImage(image, left, top, wide, high);
       else {
