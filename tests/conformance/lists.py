@@ -157,4 +157,13 @@ KERNELS = [
 # Engines: all play these games alike
 
 ENGINES = ("ale", pytest.param("native", marks=needs_native))
-GAMES = ("MontezumaRevenge", "Pitfall", "Freeway", "Gravitar", "Venture", "PrivateEye")
+GAMES = (
+    "MontezumaRevenge",
+    "Pitfall",
+    "Freeway",
+    "Gravitar",
+    "Venture",
+    "PrivateEye",
+    "Bowling",
+    "Centipede",
+)

@@ -86,7 +86,17 @@ def test_every_room_is_on_the_map_once():
 
 
 @pytest.mark.parametrize(
-    "rom", ["freeway", "gravitar", "montezuma_revenge", "pitfall", "private_eye", "venture"]
+    "rom",
+    [
+        "bowling",
+        "centipede",
+        "freeway",
+        "gravitar",
+        "montezuma_revenge",
+        "pitfall",
+        "private_eye",
+        "venture",
+    ],
 )
 def test_a_certificate_is_for_the_rom_that_comes_with_ale_py(rom):
     assert certificate(rom).md5 == rom_checksum(rom)

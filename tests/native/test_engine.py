@@ -27,7 +27,16 @@ from tests.fields import candidate, result, rooted
 pytestmark = pytest.mark.skipif(native.atari is None, reason="the native engine was not compiled")
 
 GAMES = ("montezuma_revenge", "pitfall")
-ALL_GAMES = ("freeway", "gravitar", "montezuma_revenge", "pitfall", "private_eye", "venture")
+ALL_GAMES = (
+    "bowling",
+    "centipede",
+    "freeway",
+    "gravitar",
+    "montezuma_revenge",
+    "pitfall",
+    "private_eye",
+    "venture",
+)
 VIEWS = {"montezuma_revenge": 512, "pitfall": 1}
 FIELDS = {"cycle": 140, "view": 144, "timer shift": 147, "collisions": 160, "over": 216, "layout": 217}
 """Where some of a state's fields are."""

@@ -2,6 +2,8 @@
 #ifndef GOEXPLORE_GAMES_H
 #define GOEXPLORE_GAMES_H
 
+#include "games/bowling.h"
+#include "games/centipede.h"
 #include "games/freeway.h"
 #include "games/gravitar.h"
 #include "games/montezuma_revenge.h"
@@ -9,7 +11,8 @@
 #include "games/private_eye.h"
 #include "games/venture.h"
 
-static const Game *const GAMES[] = {&FREEWAY, &GRAVITAR, &MONTEZUMA_REVENGE, &PITFALL, &PRIVATE_EYE, &VENTURE};
+static const Game *const GAMES[] = {&BOWLING,           &CENTIPEDE, &FREEWAY,     &GRAVITAR,
+                                    &MONTEZUMA_REVENGE, &PITFALL,   &PRIVATE_EYE, &VENTURE};
 enum { GAME_COUNT = sizeof GAMES / sizeof *GAMES };
 
 static UNUSED const Game *find_game(const char *rom)
