@@ -1,9 +1,11 @@
 """Files of ours can always be read again, however well their content can be compressed."""
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 import pytest
 
-from goexplore.files import pack, read_table, unpack, write_table
+from goexplore.files import as_counts, pack, parse_json, read_table, unpack, write_table
 
 
 @pytest.mark.parametrize("size", [0, 10, 10**6, 10**8])
@@ -27,3 +29,32 @@ def test_a_table_of_equal_rows_can_be_read_again(tmp_path):
     table = pa.table({"snapshot": pa.array([bytes(20_000)] * 6000, pa.large_binary())})
     write_table(table, tmp_path / "a.parquet")
     assert read_table(tmp_path / "a.parquet").equals(table)
+
+
+@pytest.mark.parametrize("number", [2**64, -(2**64), 10**400])
+def test_whole_numbers_beyond_64_bits_are_refused_wherever_they_stand(number):
+    with pytest.raises(ValueError, match="more than 64 bits"):
+        parse_json(f'{{"a": [1, {{"b": [{number}]}}]}}')
+
+
+def test_the_largest_seed_and_the_longest_fraction_are_read():
+    assert parse_json(f"[{2**64 - 1}, 0.{'1' * 30}, true]") == [2**64 - 1, pytest.approx(1 / 9), True]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    batches: int = 0
+    level: int = -1
+    seconds: float = 0.0
+    points: tuple[int, ...] = ()
+
+
+def test_counts_are_read_as_they_are():
+    values = {"batches": 2**62 - 1, "seconds": -1, "points": [0, 1]}
+    assert as_counts(Counts, values) == Counts(batches=2**62 - 1, seconds=-1.0, points=(0, 1))
+
+
+@pytest.mark.parametrize("values", [{"batches": -1}, {"batches": 2**62}, {"level": -2}, {"points": [0, -1]}])
+def test_counts_that_cannot_be_are_refused(values):
+    with pytest.raises(ValueError, match="which is no count"):
+        as_counts(Counts, values)

@@ -30,6 +30,8 @@ _ROWS_PER_BYTE = 4
 _MEMORY_PER_BYTE, _MEMORY = 300, 2**26
 """What a table may take in memory: so many bytes for each of its file, and so many more."""
 _ROWS_AT_ONCE = 1024
+_MOST = 2**62
+"""What no count can reach: with 64 bits, it could not go on from there."""
 
 
 @contextlib.contextmanager
@@ -156,11 +158,30 @@ def read_json(file: Path) -> Any:
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Return the values of strict JSON, without NaN and Infinity; raise ValueError for anything else."""
+    """Return the values of strict JSON, without NaN and Infinity; raise ValueError for anything else.
+
+    Whole numbers have 64 bits at most: larger ones are none of ours, and few libraries take them.
+    """
     try:
-        return msgspec.json.decode(text)
+        values = msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"invalid JSON: {error}") from error
+    if any(abs(each) >= 2**64 for _, each in _integers("", values)):
+        raise ValueError("a whole number of more than 64 bits")
+    return values
+
+
+def _integers(name: str, values: Any) -> Iterator[tuple[str, int]]:
+    """Yield all whole numbers in JSON values, each with the name of the value that it is or belongs to."""
+    waiting = [(name, values)]
+    while waiting:
+        name, value = waiting.pop()
+        if type(value) is int:
+            yield name, value
+        elif isinstance(value, dict):
+            waiting.extend(value.items())
+        elif isinstance(value, list | tuple):
+            waiting.extend((name, each) for each in value)
 
 
 def as_record(kind: type[Record], values: Any) -> Record:
@@ -169,6 +190,18 @@ def as_record(kind: type[Record], values: Any) -> Record:
         return msgspec.convert(values, kind)
     except msgspec.MsgspecError as error:
         raise ValueError(f"a value of the wrong type, or a missing one ({error})") from error
+
+
+def as_counts(kind: type[Record], values: Any) -> Record:
+    """Return values of a file as a dataclass whose whole numbers are counts; refuse impossible ones.
+
+    A level may be -1, where there are none.
+    """
+    record = as_record(kind, values)
+    for name, count in _integers("", msgspec.to_builtins(record)):
+        if not (-1 if name == "level" else 0) <= count < _MOST:
+            raise ValueError(f"{name} {count}, which is no count")
+    return record
 
 
 def _most_memory(size: int) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
 from goexplore.exploration import Search, SerialExecutor
+from goexplore.files import json_sha256
 from goexplore.problems import find_problem
 from goexplore.replay import Mismatch
 from goexplore.runs import SearchDirectory, SearchMetrics, Verification, is_started, is_training
@@ -267,7 +268,22 @@ def test_one_bit_flipped_anywhere_in_the_metrics_stops_nothing_and_is_told_where
     assert told > len(text) / 3, "most of them are found"
 
 
-@pytest.mark.parametrize("content", ["null\n", "[1]\n{\n", "7\n"])
+@pytest.mark.parametrize("number", [10**400, 2**70, 2**63, -1])
+@pytest.mark.parametrize("name", ["game_frames", "batches"])
+def test_a_status_with_impossible_counts_is_refused(run, search, name, number):
+    folder = save(run, search)
+    meta = json.loads((folder / "meta.json").read_text())
+    meta["content"]["status"][name] = number
+    meta["sha256"]["content"] = json_sha256(meta["content"])
+    (folder / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(CheckpointError, match=r"which is no count|more than 64 bits"):
+        run.last_checkpoint()
+
+
+HUGE = f'{{"game_frames": {10**400}}}\n{{"memory_bytes": {2**70}}}\n'
+
+
+@pytest.mark.parametrize("content", ["null\n", "[1]\n{\n", "7\n", HUGE])
 def test_lines_that_are_no_metrics_are_left_out(run, content):
     run.metrics_file.write_text(content + '{"game_frames": 5, "of a newer version": true}\n')
     assert run.metrics() == [SearchMetrics(game_frames=5)]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError
 from goexplore.files import (
     append_line,
+    as_counts,
     as_record,
     drop_parts,
     file_sha256,
@@ -398,7 +399,7 @@ class Directory:
         for line in filter(None, content.split(b"\n")):
             record: Line | None = None
             with contextlib.suppress(ValueError):
-                record = as_record(kind, parse_json(line))
+                record = as_counts(kind, parse_json(line))
             found.append((line + b"\n", record))
         return found
 

@@ -14,7 +14,7 @@ from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Location
 from goexplore.errors import CheckpointError, ConfigError, RunDirectoryError, require_seed
 from goexplore.exploration import CellReviser, Revision, Status
-from goexplore.files import as_record, read_json, write_json
+from goexplore.files import as_counts, as_record, read_json, write_json
 from goexplore.problems import Problem, problem_from_file
 from goexplore.replay import Mismatch
 from goexplore.runs._directory import Directory, SavedFiles, clear_errors
@@ -222,7 +222,7 @@ class SearchDirectory(Directory):
     def _read(self, folder: Path, memory_limit: MemoryLimit | None) -> Checkpoint:
         saved = self._saved(folder)
         try:
-            status = as_record(Status, saved.content["status"])
+            status = as_counts(Status, saved.content["status"])
             revisions = as_record(tuple[Revision, ...], saved.content.get("revisions", ()))
             archive = read_archive(
                 folder,

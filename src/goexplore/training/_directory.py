@@ -16,7 +16,7 @@ from torch import Tensor
 
 from goexplore.demos import SUFFIX, Demonstration, parse_demonstration, write_demonstration
 from goexplore.errors import CheckpointError, ConfigError, PolicyError
-from goexplore.files import as_record, make_folder, pack, unpack, whole_files
+from goexplore.files import as_counts, make_folder, pack, unpack, whole_files
 from goexplore.problems import Problem
 from goexplore.runs import Directory, RolloutLog, TrainingMetrics, clear_errors
 from goexplore.training._config import RobustifyConfig, config_from_json, config_to_json
@@ -156,7 +156,7 @@ class TrainingDirectory(Directory):
         for folder in self._folders():
             try:
                 content = self._saved(folder).content
-                training.restore(as_record(TrainingStatus, content["status"]), content["curriculum"])
+                training.restore(as_counts(TrainingStatus, content["status"]), content["curriculum"])
                 training.policy.load_state_dict(load_file(folder / _POLICY))
                 _restore_optimizer(training.optimizer, load_file(folder / _OPTIMIZER))
                 rollouts = folder / _ROLLOUTS  # earlier versions have none
