@@ -15,6 +15,7 @@ import pytest
 from goexplore.api import choose_policy, find_policy
 from goexplore.errors import EvaluationError
 from goexplore.evaluation import (
+    Death,
     Episode,
     Evaluation,
     EvaluationConfig,
@@ -135,6 +136,29 @@ def test_a_damaged_file_is_told(tmp_path):
     (tmp_path / "e.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(EvaluationError, match="evaluate again"):
         evaluate(MAKE, CONFIG, file=tmp_path / "e.parquet")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"level": 2_000_000_000},
+        {"level": -2},
+        {"score": float("nan")},
+        {"score": 1e308},
+        {"first_life_score": float("-inf")},
+        {"game_frames": -1},
+        {"deaths": (Death(level=2**15, room=1, score=0.0, game_frame=5),)},
+        {"deaths": (Death(level=0, room=1, score=float("nan"), game_frame=5),)},
+    ],
+)
+def test_episodes_that_cannot_be_are_refused(tmp_path, forged):
+    first, *rest = evaluate(MAKE, dataclasses.replace(CONFIG, repetitions=1)).episodes
+    file = tmp_path / "e.parquet"
+    write_episodes(file, [first, *rest], {})
+    assert len(read_episodes(file)[0]) == 31
+    write_episodes(file, [dataclasses.replace(first, **forged), *rest], {})
+    with pytest.raises(EvaluationError, match="delete it and evaluate again"):
+        read_episodes(file)
 
 
 @pytest.mark.parametrize("version", ["2", "4"])

@@ -10,6 +10,8 @@ from goexplore.files import append_line, written_whole
 from goexplore.planning import Recording, append_recording, drop_torn_line
 from goexplore.problems import find_problem
 from goexplore.runs import SearchDirectory
+from tests.cli.commands import goexplore_here
+from tests.training.test_session import train
 
 PROBLEM = find_problem("montezuma")
 
@@ -107,6 +109,18 @@ def test_nothing_is_evaluated_into_a_link(run, tmp_path):
     (run.path / "evaluations").symlink_to(tmp_path)
     with pytest.raises(EvaluationError, match="symbolic link"):
         default_folder(run.path)
+
+
+def test_neither_are_the_tests_of_a_choice(tmp_path):
+    train(tmp_path / "run", updates=1)
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "run" / "evaluations").mkdir()
+    (tmp_path / "run" / "evaluations" / "tests").symlink_to(tmp_path / "foreign")
+    short = ("--repetitions", 1, "--max-game-frames", 80, "--workers", 1)
+    result = goexplore_here("evaluate", tmp_path / "run", "--choose", 1, *short)
+    assert result.returncode == 2
+    assert "a symbolic link at" in result.stderr
+    assert not list((tmp_path / "foreign").iterdir())
 
 
 def test_metrics_are_not_appended_to_what_a_link_leads_to(run, diary):

@@ -37,7 +37,7 @@ from goexplore.evaluation import (
     protocol_note,
     write_table,
 )
-from goexplore.files import is_folder, require_writable
+from goexplore.files import is_folder, make_folder, output_errors, require_writable
 from goexplore.problems import EnvironmentSpec, Problem
 from goexplore.report import check_death_map, photograph_rooms, require_room_map, write_death_maps
 from goexplore.runs import is_training
@@ -189,7 +189,7 @@ def _choose(run: Path, folder: Path, chosen: _Arguments, problem: Problem | None
     def test(file: Path, config: EvaluationConfig, is_test: bool) -> Evaluation:
         # Tests stand apart: the one that won is too good to be true, only its re-test is a result.
         make = partial(PolicyPlayer, file, temperature=chosen.temperature, problem=problem)
-        return _play(make, config, folder / "tests" if is_test else folder, chosen)
+        return _play(make, config, _tests(folder) if is_test else folder, chosen)
 
     training = PolicyRun(path=run, problem=problem)
     choice = choose_policy(training, chosen.choose or 0, test, chosen.config)
@@ -197,6 +197,13 @@ def _choose(run: Path, folder: Path, chosen: _Arguments, problem: Problem | None
     print("re-test with fresh seeds:")
     _report(choice.retest, chosen)
     return choice.retest
+
+
+def _tests(folder: Path) -> Path:
+    """Return the folder for the episodes of tests; a link in its place could lead anywhere."""
+    tests = folder / "tests"
+    with output_errors(tests):
+        return make_folder(tests)
 
 
 def _play(make: MakePlayer, config: EvaluationConfig, folder: Path, chosen: _Arguments) -> Evaluation:

@@ -18,6 +18,10 @@ _SETTINGS = b"goexplore"
 _VERSION = b"version"
 _FORMAT = b"3"
 """Raised when older versions of goexplore could not read the file."""
+_HIGHEST_SCORE = 1e100
+"""Squares of scores, of which intervals are made, must be numbers too."""
+_MOST_LEVELS = 2**15
+"""As many as an archive can tell apart; each is a line of a report."""
 _DEATH = pyarrow.struct(
     [
         ("level", pyarrow.int32()),
@@ -89,3 +93,11 @@ def _require_protocol(episodes: Sequence[Episode]) -> None:
         raise ValueError("an episode that the protocol does not have")
     if len({(each.repetition, each.no_ops) for each in episodes}) < len(episodes):
         raise ValueError("an episode twice")
+    for each in episodes:
+        scores = (each.score, each.first_life_score, *(death.score for death in each.deaths))
+        if not all(abs(score) <= _HIGHEST_SCORE for score in scores):  # NaN is not, either
+            raise ValueError(f"scores beyond {_HIGHEST_SCORE:g}, or that are no numbers")
+        if not all(-1 <= level < _MOST_LEVELS for level in (each.level, *(it.level for it in each.deaths))):
+            raise ValueError(f"a level that is not from -1 to {_MOST_LEVELS - 1}")
+        if min(each.game_frames, each.lives_lost, each.rooms) < 0:
+            raise ValueError("a negative number of game frames, lives or rooms")
