@@ -41,12 +41,51 @@ def test_an_endless_name_is_not_echoed_whole(complaint):
         ("--seed", str(2**64), "--seed to be 18,446,744,073,709,551,615 or less"),
         ("--exploration.batch-size", "1000000000", "batch-size to be 10,000,000 or less"),
         ("--selection.rank-weight", "inf", "rank"),
+        ("--timeout-seconds", "1e15", "--timeout-seconds to be 10,000,000 or less"),
+        ("--game-frames", "9" * 5000, "--game-frames to be a whole number such as 250000"),
+        ("--memory-limit", "9" * 5000 + "G", "--memory-limit to be a size such as 2G"),
     ],
 )
 def test_numbers_that_nobody_can_mean_are_refused(complaint, tmp_path, option, value, message):
     said = complaint("explore", "montezuma", "--run-dir", tmp_path / "run", option, value)
     assert message in said
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("robustify KEY --expert.horizon 1000000000", "--expert.horizon to be between 1 and 10,000"),
+        ("robustify KEY --expert.tries 1000000000", "--expert.tries to be between 1 and 1,000"),
+        ("robustify KEY --network.hidden 1000000000", "--network.hidden to be 16,384 or less"),
+        ("robustify KEY --network.channels 1000000000", "--network.channels to be 4,096 or less"),
+        ("robustify KEY --cloning.batch 1000000000000", "--cloning.batch to be 65,536 or less"),
+        ("robustify KEY --preprocessing.stack 10000", "--preprocessing.stack to be 100 or less"),
+        ("robustify KEY --allowed-deficit nan", "--allowed-deficit to be 0 or more, got nan"),
+        ("robustify KEY --allowed-deficit inf", "--allowed-deficit to be 1,000,000,000,000,000 or less"),
+        ("robustify KEY --environments 1000000000000", "--environments to be between 1 and 65,536"),
+        ("robustify KEY --ppo.steps 1000000000000", "--ppo.steps to be 65,536 or less"),
+        ("explore ALE/Pong-v5 --cells.draws 100000000000", "--cells.draws to be 1,000,000 or less"),
+        ("video montezuma-first-key --no-ops 1000000000", "--no-ops to be 10,000 or less"),
+        ("watch . --seconds 1e15 --on-milestone true", "--seconds to be between 0.01 and 86,400"),
+        ("compare two-mazes --seeds 1000000000000", "--seeds to be 10,000 or less"),
+        ("verify KEY --workers 4097", "--workers to be 4,096 or less"),
+        ("certify pong --workers 100000", "--workers to be 4,096 or less"),
+        ("certify pong --seed -1", "--seed to be a whole number of 0 or more"),
+        ("play-expert KEY --seed -1", "--seed to be a whole number of 0 or more"),
+        (
+            "play-expert KEY --seed 100000000000000000000000",
+            "--seed to be 18,446,744,073,709,551,615 or less",
+        ),
+        ("play-expert KEY --deficit nan", "--deficit to be 0 or more"),
+    ],
+)
+def test_each_command_refuses_them(complaint, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    verb, *rest = arguments.replace("KEY", "montezuma-first-key-00").split()
+    where = ["--run-dir", "run"] if verb in ("robustify", "explore", "compare") else []
+    assert message in complaint(verb, *rest, *where)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_largest_seed_is_a_seed(tmp_path, capsys):

@@ -295,6 +295,10 @@ class TestSearches:
         ("commitment", -1),
         ("random_plans", -1),
         ("survival", -1),
+        ("horizon", 10**9),
+        ("tries", 10**9),
+        ("plans", 10**9),
+        ("search", 10**9),
     ],
 )
 def test_impossible_settings_are_refused(setting, value):

@@ -65,6 +65,11 @@ def test_sizes_below_one_are_refused(setting):
         PreprocessingConfig(**{setting: 0})
 
 
+def test_a_stack_that_no_memory_holds_is_refused():
+    with pytest.raises(ConfigError, match="expected `stack` to be 100 or less, got 10000"):
+        PreprocessingConfig(stack=10_000)
+
+
 # ---- vectors ----------------------------------------------------------------------------------------------
 
 

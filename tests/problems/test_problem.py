@@ -18,6 +18,7 @@ from goexplore.games.two_mazes import TWO_MAZES, TwoMazesConfig
 from goexplore.problems import (
     DefaultCells,
     DownscaledConfig,
+    DynamicConfig,
     Problem,
     as_problem,
     differences,
@@ -232,6 +233,8 @@ def test_only_atari_games_have_a_choice_of_engines():
         lambda: DownscaledConfig(levels=256),
         lambda: DownscaledConfig(width=0),
         lambda: DownscaledConfig(height=0),
+        lambda: DynamicConfig(draws=10**11),
+        lambda: DynamicConfig(sample_frames=10**11),
         lambda: dataclasses.replace(MONTEZUMA.cells, cell_width=1),
         lambda: dataclasses.replace(MONTEZUMA, env=AtariGame(game="ALE/Pong-v5")).make_cell_env(),
         lambda: dataclasses.replace(MONTEZUMA, env=TwoMazesConfig()).make_cell_env(),

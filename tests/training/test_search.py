@@ -512,7 +512,9 @@ class TestRefusals:
         with pytest.raises(ConfigError, match="method is 'search', not 'backward'"):
             train(tmp_path / "run", updates=2, resume=True, config=training_preset("tiny", "backward"))
 
-    @pytest.mark.parametrize(("setting", "value"), [("episodes", 0), ("seed", -1), ("no_ops", -1)])
+    @pytest.mark.parametrize(
+        ("setting", "value"), [("episodes", 0), ("seed", -1), ("no_ops", -1), ("environments", 10**12)]
+    )
     def test_impossible_settings(self, setting, value):
         with pytest.raises(ConfigError, match=f"expected `{setting}`"):
             SearchConfig(**{setting: value})

@@ -17,6 +17,10 @@ Arguments = TypeVar("Arguments")
 _flags: dict[str, str] = {}
 """The flag of each parameter of the verb that runs."""
 
+_MOST = 10**15
+_LONGEST_COUNT = 40
+"""Characters of a count that an error shows."""
+
 
 def parse(
     kind: type[Arguments],
@@ -69,8 +73,11 @@ def parse_count(text: str, name: str = "game_frames") -> int:
     match = re.fullmatch(r"([+-]?\d[\d_]*(?:\.\d+)?)([KMB]?)", text.strip(), re.IGNORECASE)
     scale = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
     value = Decimal(match[1].replace("_", "")) * scale[match[2].upper()] if match else None
-    if value is None or value != int(value):
-        raise ConfigError(f"expected `{name}` to be a whole number such as 250000, 60M or 1.2B, got {text!r}")
+    if value is None or abs(value) > _MOST or value != int(value):
+        raise ConfigError(
+            f"expected `{name}` to be a whole number such as 250000, 60M or 1.2B, and {_MOST:,} at most, got "
+            f"{text[:_LONGEST_COUNT]!r}"
+        )
     return int(value)
 
 

@@ -22,7 +22,7 @@ from goexplore.engines import (
     require_compiled,
 )
 from goexplore.envs import action_numbers, rom_name, why_interpreted
-from goexplore.errors import ConfigError, require_at_least
+from goexplore.errors import ConfigError, require_at_least, require_seed
 from goexplore.games import AtariGame, certificate, facts
 from goexplore.runs import SearchDirectory
 
@@ -51,7 +51,8 @@ def run_certify(arguments: list[str]) -> int:
     rom = rom_name(chosen.game)
     game_frames = parse_count(chosen.game_frames)
     require_at_least("game_frames", game_frames, 1)
-    require_at_least("workers", chosen.workers, 1)
+    require_at_least("workers", chosen.workers, 1, 4096)
+    require_seed(chosen.seed)
     require_compiled()
     archives, actions = [], set[bytes]()
     for path in chosen.runs:

@@ -55,7 +55,7 @@ def run_compare(arguments: list[str]) -> int:
     chosen = parse(kind, rest, prog=f"goexplore compare {target}", default=default)
     problem = with_options(found_problem, chosen)
     game_frames = parse_count(chosen.game_frames)
-    require_at_least("seeds", chosen.seeds, 1)
+    require_at_least("seeds", chosen.seeds, 1, 10_000)
     folder = chosen.run_dir or Path("runs") / f"compare-{file_name(target)}"
     bound, reason = problem.with_engine(chosen.engine)
     problem = require_env(bound).problem

@@ -17,7 +17,7 @@ from goexplore.cli._milestones import announcing, search_heights
 from goexplore.cli._progress import event_lines, make_reporter, show_search, thousands
 from goexplore.demos import SUFFIX
 from goexplore.engines import EngineWish
-from goexplore.errors import ConfigError, ProblemError
+from goexplore.errors import ConfigError, ProblemError, require_at_least
 from goexplore.exploration import ExecutorWish, StartMethod
 from goexplore.problems import (
     Problem,
@@ -27,6 +27,9 @@ from goexplore.problems import (
     import_path,
     problem_names,
 )
+
+_LONGEST_SIZE = 40
+"""Characters of a size in bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +166,9 @@ def run_explore(arguments: list[str]) -> int:
         f"and {problem.cells.kind} cells (--cells dynamic or --cells downscaled takes others).",
         default=default,
     )
+    require_at_least("timeout_seconds", chosen.timeout_seconds, 0, 10_000_000)
+    if len(chosen.memory_limit or "") > _LONGEST_SIZE:
+        raise ConfigError("expected `memory_limit` to be a size such as 2G, 500M or 1.5G, got a longer text")
     objective = None if chosen.objective is None else import_path(chosen.objective)
     events = None if chosen.events is None else import_path(chosen.events)
     run_dir = chosen.run_dir or _default_run_dir(target, chosen.start_from, chosen.seed)

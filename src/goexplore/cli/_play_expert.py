@@ -15,6 +15,7 @@ from goexplore.cli._progress import log, thousands
 from goexplore.demos import find_demonstrations
 from goexplore.engines import EngineWish
 from goexplore.envs import NOWHERE
+from goexplore.errors import require_at_least, require_seed
 from goexplore.evaluation import share_with_interval
 from goexplore.files import output_errors, require_writable
 from goexplore.planning import ExpertConfig, Trial, Trials, play_trials
@@ -52,6 +53,9 @@ class _Arguments:
 def run_play_expert(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = parse(_Arguments, arguments, prog="goexplore play-expert")
+    require_seed(chosen.seed)
+    require_at_least("deficit", chosen.deficit, 0)
+    require_at_least("episodes", chosen.episodes, 1, 1_000_000)
     if chosen.video is not None:
         check_video(chosen.video, scale=2, name="video")
         require_writable(chosen.video)

@@ -48,7 +48,7 @@ def run_verify(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = parse(_Arguments, arguments, prog="goexplore verify")
     require_at_least("sample", chosen.sample, 1)
-    require_at_least("workers", chosen.workers, 1)
+    require_at_least("workers", chosen.workers, 1, 4096)
     if not chosen.what:
         raise ConfigError("expected a run directory or demonstrations to verify, got none: name one")
     problem = parse_problem(chosen.problem)

@@ -120,7 +120,7 @@ def _bind(env: EnvironmentSpec, chosen: _Arguments) -> EnvironmentSpec:
 
 
 def _film_policy(file: Path, problem: Problem | None, chosen: _Arguments) -> int:
-    require_at_least("no_ops", chosen.no_ops, 0)
+    require_at_least("no_ops", chosen.no_ops, 0, 10_000)
     require_at_least("repetition", chosen.repetition, 0)
     player = PolicyPlayer(file, temperature=chosen.temperature, problem=problem)
     player.env = _bind(player.env, chosen)

@@ -21,7 +21,7 @@ from goexplore.cli._arguments import parse
 from goexplore.cli._milestones import Milestones
 from goexplore.cli._progress import duration, log, memory_text, thousands
 from goexplore.cli._sources import require_runs
-from goexplore.errors import GoExploreError, require_positive
+from goexplore.errors import GoExploreError, require_between
 from goexplore.runs import (
     Directory,
     SearchMetrics,
@@ -51,7 +51,7 @@ def run_watch(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = parse(_Arguments, arguments, prog="goexplore watch")
     require_runs(chosen.runs)
-    require_positive("seconds", chosen.seconds)
+    require_between("seconds", chosen.seconds, 0.01, 86_400)
     command = chosen.on_milestone
     followers = [] if command is None else [Follower(command, run) for run in chosen.runs]
     console = Console()

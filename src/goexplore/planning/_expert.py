@@ -62,10 +62,14 @@ class ExpertConfig:
     the search."""
 
     def __post_init__(self) -> None:
-        for name in ("horizon", "ceiling", "tries", "plans"):
-            require_at_least(name, getattr(self, name), 1)
-        for name in ("commitment", "random_plans", "search"):
-            require_at_least(name, getattr(self, name), 0)
+        # What the native planner does in one call cannot be interrupted.
+        require_between("horizon", self.horizon, 1, 10_000)
+        require_at_least("ceiling", self.ceiling, 1)
+        require_between("tries", self.tries, 1, 1000)
+        require_between("plans", self.plans, 1, 1000)
+        require_between("commitment", self.commitment, 0, 10_000)
+        require_between("random_plans", self.random_plans, 0, 1000)
+        require_between("search", self.search, 0, 10_000_000)
         require_between("survival", self.survival, 0, 1e9)
 
 

@@ -31,8 +31,9 @@ class PreprocessingConfig:
     """Red, green and blue instead of grey."""
 
     def __post_init__(self) -> None:
-        for name in ("width", "height", "stack"):
+        for name in ("width", "height"):
             require_at_least(name, getattr(self, name), 1, 10_000)
+        require_at_least("stack", self.stack, 1, 100)
 
 
 class Preprocessor:

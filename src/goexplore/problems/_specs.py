@@ -236,8 +236,8 @@ class DynamicConfig(CellsSpec):
 
     def __post_init__(self) -> None:
         require_between("target_share", self.target_share, 0.001, 1)
-        require_whole("sample_frames", self.sample_frames, 1)
-        require_whole("draws", self.draws, 0)
+        require_whole("sample_frames", self.sample_frames, 1, 1_000_000)
+        require_whole("draws", self.draws, 0, 1_000_000)
         require_whole("first_revision", self.first_revision, 1)
 
     def __call__(self, env: Environment) -> DynamicCells:

@@ -33,7 +33,7 @@ class CloningConfig:
 
     def __post_init__(self) -> None:
         require_at_least("steps", self.steps, 0)
-        require_at_least("batch", self.batch, 1)
+        require_at_least("batch", self.batch, 1, 65_536)
         require_positive("learning_rate", self.learning_rate)
         require_positive("sharpen", self.sharpen)
 

@@ -21,6 +21,8 @@ from goexplore.training._state_bank import StateBankConfig
 Method: TypeAlias = Literal["search", "backward"]
 """How a policy is trained: taught by an expert that plans, or by the paper's Backward Algorithm."""
 
+_MOST_ENVIRONMENTS = 65_536
+
 
 @dataclass(frozen=True, kw_only=True)
 class BackwardConfig:
@@ -40,6 +42,7 @@ class BackwardConfig:
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
+        require_between("environments", self.environments, 1, _MOST_ENVIRONMENTS)
         if self.rollout.burn_in and self.network.kind == "feed-forward":
             raise ConfigError(
                 "expected no `burn_in` for a feed-forward policy, which remembers nothing, got "
@@ -105,6 +108,8 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
+        require_between("environments", self.environments, 1, _MOST_ENVIRONMENTS)
+        require_at_least("allowed_deficit", self.allowed_deficit, 0)
         require_at_least("rehearsals", self.rehearsals, 0)
         require_at_least("episodes", self.episodes, 1)
         require_at_least("corrections", self.corrections, 0)

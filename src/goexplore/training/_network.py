@@ -37,7 +37,9 @@ class NetworkConfig:
             raise ConfigError(
                 f"expected `channels` and `hidden` of 1 or more, got {self.channels} and {self.hidden}"
             )
-        require_at_least("value_hidden", self.value_hidden, 0)
+        require_at_least("channels", max(self.channels, default=1), 1, 4096)
+        require_at_least("hidden", self.hidden, 1, 16_384)
+        require_at_least("value_hidden", self.value_hidden, 0, 16_384)
 
 
 class Policy(nn.Module):

@@ -67,7 +67,7 @@ class PPOConfig:
 
     def __post_init__(self) -> None:
         for name in ("steps", "epochs", "minibatches", "imitated", "imitated_length"):
-            require_at_least(name, getattr(self, name), 1)
+            require_at_least(name, getattr(self, name), 1, 65_536)
         require_at_least("value_warm_up", self.value_warm_up, 0)
         for name in ("discount", "gae_lambda"):
             require_between(name, getattr(self, name), 0, 1)
