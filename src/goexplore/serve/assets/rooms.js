@@ -27,35 +27,41 @@ export class Rooms {
   draw(context, { then = Infinity, shade = null } = {}) {
     const { stage } = this, { zoom } = stage.camera;
     context.imageSmoothingEnabled = zoom < 1;
-    const unknown = ink("--unknown"), quiet = ink("--quiet");
     context.font = "11px system-ui, sans-serif";
-    const levels = new Map();
+    const levels = new Map(), plain = new Path2D(), seen = [];
     for (const place of this.places) {
       const [left, top] = stage.toScreen(place.box[0], place.box[1]);
       const wide = (place.box[2] - place.box[0]) * zoom, high = (place.box[3] - place.box[1]) * zoom;
-      if (!levels.has(place.level)) levels.set(place.level, [left, top]);
-      levels.set(place.level, [Math.min(left, levels.get(place.level)[0]), Math.min(top, levels.get(place.level)[1])]);
+      const corner = levels.get(place.level) ?? [left, top];
+      levels.set(place.level, [Math.min(left, corner[0]), Math.min(top, corner[1])]);
       if (left > stage.width || top > stage.height || left + wide < 0 || top + high < 0) continue;
       const image = place.found && (place.found_at ?? 0) <= then && wide > 5 ? this.#image(place) : null;
       const pictured = image?.complete && image.naturalWidth > 0;
-      if (pictured) context.drawImage(image, left, top, wide, high);
-      else {
-        context.fillStyle = unknown;
-        context.fillRect(left, top, wide, high);
-      }
-      shade?.(context, place, left, top, wide, high);
-      if (pictured && wide > 34) {
-        context.fillStyle = "#000b";
-        const text = String(place.room);
-        context.fillRect(left + 2, top + high - 15, context.measureText(text).width + 6, 13);
-        context.fillStyle = "#eee";
-        context.fillText(text, left + 5, top + high - 5);
-      }
+      if (!pictured) plain.rect(left, top, wide, high);
+      if (pictured || shade) seen.push({ place, image: pictured ? image : null, box: [left, top, wide, high] });
     }
-    if (levels.size > 1) {
-      context.fillStyle = quiet;
-      for (const [level, [left, top]] of levels) context.fillText(`level ${level}`, left, top - 5);
+    context.fillStyle = ink("--unknown");
+    context.fill(plain);
+    for (const { place, image, box } of seen) {
+      if (image) context.drawImage(image, ...box);
+      shade?.(context, place, ...box);
+      if (image && box[2] > 34) this.#number(context, String(place.room), box);
     }
+    if (levels.size < 2) return;
+    context.fillStyle = ink("--quiet");
+    let last = -Infinity;
+    for (const [level, [left, top]] of levels) {
+      if (top - last < 14 || top > stage.height + 14) continue; // no room for its name
+      context.fillText(`level ${level}`, left, top - 5);
+      last = top;
+    }
+  }
+
+  #number(context, text, [left, top, , high]) {
+    context.fillStyle = "#000b";
+    context.fillRect(left + 2, top + high - 15, context.measureText(text).width + 6, 13);
+    context.fillStyle = "#eee";
+    context.fillText(text, left + 5, top + high - 5);
   }
 
   #image(place) {
