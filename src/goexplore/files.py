@@ -157,6 +157,16 @@ def read_json(file: Path) -> Any:
         return parse_json(stream.read())
 
 
+def tensors_metadata(content: bytes) -> dict[str, str]:
+    """Return the texts in the header of a safetensors file, of which all else is known to be whole.
+
+    The library reads them from a path alone, and takes no path that is not UTF-8.
+    """
+    size = int.from_bytes(content[:8], "little")
+    header = as_record(dict[str, Any], parse_json(content[8 : 8 + size]))
+    return as_record(dict[str, str], header.get("__metadata__", {}))
+
+
 def parse_json(text: bytes | str) -> Any:
     """Return the values of strict JSON, without NaN and Infinity; raise ValueError for anything else.
 

@@ -44,6 +44,27 @@ def test_the_whole_chain(run, tmp_path):
     assert (tmp_path / "map.png").stat().st_size > 1000
 
 
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"training": {"network": {"kind": "recurrent"}}},
+        {"training": 5},
+        {"training": {"seed": 0, "network": {"kind": "\x1b[2J"}}},
+        {"training": {"seed": 0, "network": []}},
+        {"demonstrations": None},
+        {"demonstrations": 7},
+        {"format": 1, "command": None},
+    ],
+)
+def test_a_training_with_other_settings_is_told_in_one_line(tmp_path, complaint, forged):
+    whole = {"format": 2, "training": {"seed": 0, "network": {"kind": "recurrent"}}, "demonstrations": []}
+    whole |= {"command": ["goexplore"], "versions": {}}
+    (tmp_path / "config.json").write_text(json.dumps(whole))
+    assert main(["info", str(tmp_path)]) == 0
+    (tmp_path / "config.json").write_text(json.dumps(whole | forged))
+    assert "expected a training's settings in" in complaint("info", tmp_path)
+
+
 def test_cells_are_listed(run):
     result = goexplore_here("cells", run, "--where", "room == 1 and length > 3", "--sort", "length", "--csv")
     assert result.returncode == 0, result.stderr

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,10 +14,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load, save
 
 from goexplore.cli import main
 from goexplore.demos import _samples, write_demonstration
 from goexplore.errors import CheckpointError, ConfigError, DemonstrationError, ProblemError, RunDirectoryError
+from goexplore.files import file_sha256
 from goexplore.problems import Problem
 from goexplore.runs import TrainingMetrics
 from goexplore.training import (
@@ -274,6 +277,65 @@ def test_without_a_whole_checkpoint_it_is_told(tmp_path):
         meta.write_text("{}")
     with pytest.raises(CheckpointError, match="No checkpoint is whole"):
         train(tmp_path / "run", updates=2, resume=True)
+
+
+def forge(run, change, name=None):
+    """Leave one checkpoint, and change its meta.json or the tensors of a file; all sums are right."""
+    *older, folder = sorted((run / "checkpoints").iterdir())
+    for each in older:
+        shutil.rmtree(each)
+    meta = json.loads((folder / "meta.json").read_text())
+    if name is None:
+        change(meta, folder)
+    else:
+        (folder / name).write_bytes(save(change(load((folder / name).read_bytes()))))
+        meta["sha256"][name] = file_sha256(folder / name)
+    (folder / "meta.json").write_text(json.dumps(meta))
+
+
+@pytest.mark.parametrize("name", ["policy.safetensors", "optimizer.safetensors"])
+def test_a_pipe_that_has_no_checksum_is_not_waited_for(tmp_path, name):
+    def plant(meta, folder):
+        del meta["sha256"][name]
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+
+    train(tmp_path / "run", updates=1)
+    forge(tmp_path / "run", plant)
+    with pytest.raises(CheckpointError, match="expected the checksums of a checkpoint's files"):
+        train(tmp_path / "run", updates=2, resume=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensors: {key.replace("exp_avg", "other"): each for key, each in tensors.items()},
+        lambda tensors: {
+            key: each.repeat(7) if key.endswith("step") else each for key, each in tensors.items()
+        },
+        lambda tensors: {key: each for key, each in tensors.items() if not key.endswith("step")},
+    ],
+)
+def test_what_no_optimizer_remembers_is_refused(tmp_path, change):
+    train(tmp_path / "run", updates=1)
+    forge(tmp_path / "run", change, "optimizer.safetensors")
+    with pytest.raises(CheckpointError, match="expected step, exp_avg and exp_avg_sq"):
+        train(tmp_path / "run", updates=2, resume=True)
+
+
+def test_a_pipe_among_the_files_of_a_training_is_refused(tmp_path):
+    train(tmp_path / "run", updates=1)
+    os.mkfifo(tmp_path / "run" / "expert.jsonl")
+    with pytest.raises(RunDirectoryError, match=r"got expert\.jsonl, a pipe or device"):
+        train(tmp_path / "run", updates=2, resume=True)
+
+
+def test_a_training_may_lie_in_a_folder_whose_name_is_not_utf_8(tmp_path):
+    run = tmp_path / os.fsdecode(b"caf\xe9 \xff")
+    train(run, updates=1)
+    assert train(run, updates=2, resume=True).status.updates == 2
+    _, about = load_policy(TrainingDirectory.open(run).last_policy())
+    assert about.training["run"] == "caf? ?"
 
 
 class TestRefusals:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tyro
 
 from goexplore.cli._arguments import parse
 from goexplore.cli._progress import duration, memory_text, thousands
+from goexplore.errors import RunDirectoryError
+from goexplore.files import as_record
 from goexplore.runs import Directory, SearchDirectory, TrainingMetrics, is_training
 
 
@@ -19,6 +21,27 @@ class _Arguments:
 
     run: tyro.conf.Positional[Path]
     """The run directory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Network:
+    kind: Literal["feed-forward", "recurrent"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TrainingSettings:
+    seed: int
+    network: _Network
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Training:
+    """What config.json of a training says, as far as it is told here."""
+
+    training: _TrainingSettings
+    demonstrations: list[str]
+    command: list[str]
+    versions: dict[str, str]
 
 
 def run_info(arguments: list[str]) -> int:
@@ -92,10 +115,15 @@ def _training_info(run: Path) -> int:
     """Summarise a training; PyTorch is not needed for that."""
     directory = Directory(run)
     written, metrics = directory.info(), directory.read_metrics(TrainingMetrics)
-    settings = written["training"]
+    try:
+        training = as_record(_Training, written)
+    except ValueError as error:
+        raise RunDirectoryError(
+            f"expected a training's settings in {run / 'config.json'}, got {error}: put the file back"
+        ) from error
     print(f"run          {run}")
-    print(f"training     seed {settings['seed']}, {settings['network']['kind']} policy")
-    print(f"learns from  {len(written['demonstrations'])} demonstrations in {run / 'demos'}")
+    print(f"training     seed {training.training.seed}, {training.training.network.kind} policy")
+    print(f"learns from  {len(training.demonstrations)} demonstrations in {run / 'demos'}")
     _print_origin(written)
     if not metrics:
         print("metrics      none yet")

@@ -16,7 +16,8 @@ from statistics import fmean
 from typing import Any, TypeAlias
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
+from safetensors.numpy import load
 
 from goexplore.demos import SUFFIX, find_demonstrations
 from goexplore.errors import CheckpointError, ConfigError, EvaluationError, PolicyError
@@ -30,7 +31,14 @@ from goexplore.evaluation import (
     read_episodes,
     whole_repetitions,
 )
-from goexplore.files import as_record, open_to_read, parse_json, read_json, whole_files
+from goexplore.files import (
+    as_record,
+    open_to_read,
+    parse_json,
+    read_json,
+    tensors_metadata,
+    whole_files,
+)
 from goexplore.problems import Problem
 from goexplore.report._deaths import draw_deaths, photograph_rooms
 from goexplore.report._failures import play_failure, typical_failures
@@ -140,9 +148,10 @@ class TrainedRun:
         chosen = self.path / "policy.safetensors"
         if chosen.exists():
             try:
-                open_to_read(chosen).close()  # no pipe, which would let us wait for ever
-                with safe_open(chosen, framework="numpy") as file:
-                    counts = parse_json(file.metadata()["goexplore"])["training"]["training_frames"]
+                with open_to_read(chosen) as stream:
+                    content = stream.read()
+                load(content)  # refuses a file that is not whole
+                counts = parse_json(tensors_metadata(content)["goexplore"])["training"]["training_frames"]
             except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
                 raise PolicyError(
                     f"expected the chosen policy in {chosen}, got a file that is none or damaged ({error}): "

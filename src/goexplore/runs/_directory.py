@@ -125,6 +125,10 @@ class Directory:
     """The command that starts it."""
     libraries: ClassVar[tuple[str, ...]] = ()
     """Whose versions matter, beside those that always do."""
+    files: ClassVar[tuple[str, ...]] = ()
+    """The names of a checkpoint's files."""
+    optional_files: ClassVar[tuple[str, ...]] = ()
+    """The names of files that a checkpoint may have."""
 
     def __init__(self, path: Path) -> None:
         """Use `create` or `open` instead."""
@@ -191,8 +195,15 @@ class Directory:
         return run
 
     def _refuse_links(self) -> None:
-        """Refuse folders that are links: what we write or delete there would be somebody else's."""
+        """Refuse folders that are links: what we write or delete there would be somebody else's.
+
+        Refuse pipes and devices too: to read one could take for ever.
+        """
         for path in self.path.iterdir():
+            if path.exists() and not path.is_file() and not path.is_dir():
+                raise RunDirectoryError(
+                    f"expected files and folders in {self.path}, got {path.name}, a pipe or device: delete it"
+                )
             if path.is_symlink() and path.is_dir():
                 raise RunDirectoryError(
                     f"expected folders in {self.path}, got a symbolic link, {path.name}: replace "
@@ -345,8 +356,9 @@ class Directory:
             if meta["format"] != FORMAT:
                 raise CheckpointError(f"expected format {FORMAT}, got {meta['format']!r}")
             content, expected = meta["content"], meta["sha256"]
-            if any(Path(name).name != name for name in expected):
-                raise CheckpointError("expected names of files in the same folder, got others")
+            required = {*self.files, "content"}
+            if not required <= set(expected) <= {*required, *self.optional_files}:
+                raise CheckpointError("expected the checksums of a checkpoint's files, got others")
             sums = {name: file_sha256(folder / name) for name in expected if name != "content"}
             if {**sums, "content": json_sha256(content)} != expected:
                 raise CheckpointError("expected files with the checksums in meta.json, got others")

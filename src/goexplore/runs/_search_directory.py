@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goexplore.archive import Archive, MemoryLimit, read_archive, read_frames, write_archive, write_frames
+from goexplore.archive import (
+    ARCHIVE_FILE,
+    FRAMES_FILE,
+    SEGMENTS_FILE,
+    Archive,
+    MemoryLimit,
+    read_archive,
+    read_frames,
+    write_archive,
+    write_frames,
+)
 from goexplore.cells import CellRepresentation
 from goexplore.engines import Engine, EngineWish
 from goexplore.envs import Location
@@ -58,6 +68,8 @@ class SearchDirectory(Directory):
 
     kind = "search"
     verb = "explore"
+    files = (ARCHIVE_FILE, SEGMENTS_FILE)
+    optional_files = (FRAMES_FILE,)
 
     @classmethod
     def create(
@@ -231,7 +243,9 @@ class SearchDirectory(Directory):
                 locations=[Location(*location) for location in saved.content["locations"]],
                 memory_limit=memory_limit,
             )
-            frames = read_frames(folder) if "revisions" in saved.content else ()
+            if ("revisions" in saved.content) != (FRAMES_FILE in saved.sha256):
+                raise CheckpointError("expected frames where cells are revised, and nowhere else")
+            frames = read_frames(folder) if FRAMES_FILE in saved.sha256 else ()
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"expected meta.json and its files, got {error!r}") from error
         return Checkpoint(folder=folder, archive=archive, status=status, revisions=revisions, frames=frames)

@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 from torch import Tensor
 
 from goexplore.demos import SUFFIX, Demonstration, parse_demonstration, write_demonstration
 from goexplore.errors import CheckpointError, ConfigError, PolicyError
-from goexplore.files import as_counts, make_folder, pack, unpack, whole_files
+from goexplore.files import as_counts, make_folder, open_to_read, pack, unpack, whole_files
 from goexplore.problems import Problem
-from goexplore.runs import Directory, RolloutLog, TrainingMetrics, clear_errors
+from goexplore.runs import Directory, RolloutLog, SavedFiles, TrainingMetrics, clear_errors
 from goexplore.training._config import RobustifyConfig, config_from_json, config_to_json
 from goexplore.training._network import Policy
 from goexplore.training._policy_file import SUFFIX as SUFFIX_OF_POLICIES
-from goexplore.training._policy_file import About, save_policy
+from goexplore.training._policy_file import About, read_tensors, save_policy
 
 _POLICY, _OPTIMIZER, _ROLLOUTS = "policy.safetensors", "optimizer.safetensors", "rollouts.msgpack.zst"
 
@@ -69,6 +68,8 @@ class TrainingDirectory(Directory):
     kind = "training"
     verb = "robustify"
     libraries = ("torch",)
+    files = (_POLICY, _OPTIMIZER)
+    optional_files = (_ROLLOUTS,)  # earlier versions have none
 
     @classmethod
     @contextlib.contextmanager
@@ -155,18 +156,15 @@ class TrainingDirectory(Directory):
         damaged: dict[Path, str] = {}
         for folder in self._folders():
             try:
-                content = self._saved(folder).content
+                saved = self._saved(folder)
+                content = saved.content
                 training.restore(as_counts(TrainingStatus, content["status"]), content["curriculum"])
-                training.policy.load_state_dict(load_file(folder / _POLICY))
-                _restore_optimizer(training.optimizer, load_file(folder / _OPTIMIZER))
-                rollouts = folder / _ROLLOUTS  # earlier versions have none
-                training.saved_rollouts = (
-                    unpack(list[bytes], rollouts.read_bytes()) if rollouts.is_file() else ()
-                )
+                training.policy.load_state_dict(read_tensors(folder / _POLICY)[1])
+                _restore_optimizer(training.optimizer, read_tensors(folder / _OPTIMIZER)[1])
+                training.saved_rollouts = _read_rollouts(saved)
             except (
                 CheckpointError,
                 PolicyError,
-                SafetensorError,
                 OSError,
                 LookupError,
                 TypeError,
@@ -205,6 +203,13 @@ class TrainingDirectory(Directory):
         raise CheckpointError(f"expected a checkpoint in {self.path}, got none: let the training go on")
 
 
+def _read_rollouts(saved: SavedFiles) -> list[bytes]:
+    if _ROLLOUTS not in saved.sha256:
+        return []
+    with open_to_read(saved.folder / _ROLLOUTS) as stream:
+        return unpack(list[bytes], stream.read())
+
+
 def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     state: dict[int, dict[str, Any]] = optimizer.state_dict()["state"]
     return {
@@ -219,10 +224,13 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tens
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, name = key.split(".")
-        if name != "step" and value.shape != learnt[int(number)].shape:  # PyTorch would take it, and crash
-            raise CheckpointError(
-                f"expected numbers of shape {tuple(learnt[int(number)].shape)} for weight {number} in the "
-                f"optimiser's state, got {tuple(value.shape)}"
-            )
         state.setdefault(int(number), {})[name] = value
+    for weight, values in state.items():  # PyTorch would take any, and crash
+        shape = learnt[weight].shape
+        expected = {"step": torch.Size(), "exp_avg": shape, "exp_avg_sq": shape}
+        if {name: value.shape for name, value in values.items()} != expected:
+            raise CheckpointError(
+                f"expected step, exp_avg and exp_avg_sq of shape {tuple(shape)} for weight {weight} in the "
+                "optimiser's state, got others"
+            )
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from goexplore.errors import ConfigError, PolicyError
-from goexplore.files import as_record, json_sha256, open_to_read, parse_json, versions, written_whole
+from goexplore.files import (
+    as_record,
+    json_sha256,
+    open_to_read,
+    parse_json,
+    tensors_metadata,
+    versions,
+    written_whole,
+)
 from goexplore.play import PreprocessingConfig
 from goexplore.problems import EnvironmentSpec, Problem, environment_from_file
 from goexplore.training._network import NetworkConfig, Policy
@@ -84,12 +92,23 @@ def checksum(policy: Policy) -> str:
 
 
 def save_policy(policy: Policy, about: About, file: Path) -> None:
-    """Write a policy's file."""
+    """Write a policy's file; a question mark stands for what is no text in the names of files."""
     tensors = weights(policy)
-    content = {"format": FORMAT, "version": VERSION, **about.to_json()}
+    written = {"format": FORMAT, "version": VERSION, **about.to_json()}
+    content = json.loads(json.dumps(written, ensure_ascii=False).encode(errors="replace"))
     content["sha256"] = _sha256(tensors, content)
     with written_whole(file) as aside:
         aside.write_bytes(save(tensors, metadata={"goexplore": json.dumps(content)}))
+
+
+def read_tensors(file: Path) -> tuple[bytes, dict[str, Tensor]]:
+    """Return the content of a safetensors file, and its tensors; raise ValueError for another file."""
+    with open_to_read(file) as stream:
+        content = stream.read()
+    try:
+        return content, load(content)
+    except (SafetensorError, LookupError, AssertionError, RuntimeError) as error:
+        raise ValueError(f"a file that is not whole, or not of safetensors ({error})") from error
 
 
 def load_policy(file: Path, problem: Problem | None = None) -> tuple[Policy, About]:
@@ -98,15 +117,13 @@ def load_policy(file: Path, problem: Problem | None = None) -> tuple[Policy, Abo
     The `problem` has to be given where it comes from an import path: a file never makes us import code.
     """
     try:
-        open_to_read(file).close()  # no pipe, which would let us wait for ever
-        with safe_open(file, framework="pt") as opened:
-            written = parse_json((opened.metadata() or {}).get("goexplore", "null"))
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        content, tensors = read_tensors(file)
+        written = parse_json(tensors_metadata(content).get("goexplore", "null"))
     except OSError as error:
         raise PolicyError(
             f"expected a policy in {file}, got {error.strerror or error}: check the path"
         ) from error
-    except (SafetensorError, ValueError) as error:
+    except ValueError as error:
         raise PolicyError(
             f"expected a policy in {file}, got another kind of file or a damaged one ({error}): copy it again"
         ) from error
