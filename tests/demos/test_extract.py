@@ -1,5 +1,6 @@
 """Which trajectories become demonstrations, in a toy game."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,15 @@ def test_a_trajectory_that_does_not_win_what_the_archive_says_is_refused(rules):
         DemonstrationError, match="expected a score of 7 from entry 1 of run, got 2 on replay"
     ):
         taken(damaged, **rules)
+
+
+def test_the_command_that_an_error_names_can_be_copied():
+    damaged = source([1, 1], name="it's $1")
+    damaged.archive.score_index.improve(1, ScoreLength(7.0, 2))
+    with pytest.raises(DemonstrationError) as error:
+        taken(damaged)
+    assert f"see `{shlex.join(['goexplore', 'verify', str(damaged.path)])}`" in str(error.value)
+    assert shlex.quote(str(damaged.path)) != str(damaged.path)
 
 
 class Generous(Ladder):

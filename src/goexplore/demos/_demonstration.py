@@ -49,6 +49,10 @@ class Provenance:
     """The action after its last one, which crashes, hangs or raises an exception in this very state. It is no
     part of the demonstration, because it has no result that could be replayed."""
 
+    def __post_init__(self) -> None:
+        # A folder's name need not be UTF-8; what a file says has to be.
+        object.__setattr__(self, "run", self.run.encode(errors="replace").decode())
+
 
 @dataclass(frozen=True, kw_only=True)
 class Demonstration:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -191,8 +192,12 @@ def _require_score(source: SavedRun, entry: int, expected: float, rewards: Seque
         raise DemonstrationError(
             f"expected a score of {expected:g} from entry {entry} of {source.name}, got "
             f"{total_score(rewards):g} on replay: the archive is damaged or the simulator another one, see "
-            f"`goexplore verify {source.path}`"
+            f"`{_verify_command(source)}`"
         )
+
+
+def _verify_command(source: SavedRun) -> str:
+    return shlex.join(["goexplore", "verify", str(source.path)])
 
 
 def _choose(candidates: Sequence[_Candidate], rules: Rules) -> Iterator[_Candidate]:
@@ -220,7 +225,7 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
         recording = record(env, actions)
     except DemonstrationError as error:
         raise DemonstrationError(
-            f"entry {entry} of {source.name}: {error}; see `goexplore verify {source.path}`"
+            f"entry {entry} of {source.name}: {error}; see `{_verify_command(source)}`"
         ) from error
     _require_score(source, entry, candidate.score, recording.rewards)
     if not rules.need_a_survey:

@@ -281,7 +281,7 @@ def _video(run: ReportedRun, entry: int, actions: Actions, caption: str) -> str:
     if film.last.score != score:
         raise DemonstrationError(
             f"expected a score of {score:g} from entry {entry} of {run.name}, got {film.last.score:g} on "
-            f"replay: check the run with `goexplore verify {run.source.path}`"
+            f"replay: check the run with `{shlex.join(['goexplore', 'verify', str(run.source.path)])}`"
         )
     return (
         f'<figure><video controls loop muted playsinline preload="metadata" '
