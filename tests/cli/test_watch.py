@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -36,11 +37,12 @@ def test_a_run_that_goes_on_is_followed_and_not_disturbed(start, tmp_path):
     wait_until(lambda: look(run)["game frames"] != shown["game frames"])
     process.kill()
     process.wait()
-    assert look(run)["state"].startswith("not running")
+    assert look(run)["state"].startswith("not running: killed, last sign of life")
 
 
 def test_what_has_ended_says_how_to_go_on(finished):
     shown = look(finished)
+    assert shown["state"].startswith("not running: ended, last sign of life")
     assert shown["state"].endswith(f"to resume it: goexplore explore two-mazes --run-dir {finished} --resume")
     assert shown["best score"] == "100"
     assert shown["since"].endswith("game frames")
@@ -73,6 +75,24 @@ def test_a_run_that_has_just_begun_has_little_to_show(tmp_path):
 
 def test_a_run_that_is_gone_is_told(tmp_path):
     assert look(tmp_path / "nowhere") == {"state": "gone: its folder is not there"}
+
+
+def test_a_name_that_no_folder_can_have_is_no_run():
+    assert look(Path("run" * 100_000)) == {"state": "gone: its folder is not there"}
+
+
+def test_a_run_that_failed_says_why(finished, tmp_path):
+    shutil.copytree(finished, tmp_path / "run")
+
+    def fail():
+        with SearchDirectory.open(tmp_path / "run").locked():
+            raise OSError("\x1b[2Jno more" + "!" * 10**6)
+
+    with pytest.raises(OSError, match="no more"):
+        fail()
+    state = look(tmp_path / "run")["state"]
+    assert state.startswith("not running: failed: ?[2Jno more!")
+    assert len(state) < 2100
 
 
 def test_damaged_metrics_do_not_stop_it(finished, tmp_path):

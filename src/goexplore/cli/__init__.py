@@ -9,9 +9,9 @@ import sys
 from collections.abc import Callable
 from errno import ENOSPC
 from importlib import import_module
+from typing import TextIO
 
-_LONGEST_MESSAGE = 2000
-"""Whatever a user or a file calls a thing, an error that names it can be read."""
+from goexplore.cli._text import printable_lines
 
 _VERBS = {
     "explore": "search a problem for new cells and better trajectories (Phase 1)",
@@ -46,11 +46,26 @@ Your own environment: goexplore explore my_game:Lock, where my_game.py has the c
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; errors that a user can fix are one line."""
-    is_command = arguments is None
-    arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
+    try:
+        try:
+            return _run(sys.argv[1:] if arguments is None else arguments, is_command=arguments is None)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, where it can be told that it fails
+    except BrokenPipeError:
+        _silence_broken_streams()
+        return 141
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        _silence_broken_streams()
+        return _fail(f"expected free disk space, got {error}: free some space and try again")
+
+
+def _run(arguments: list[str], *, is_command: bool) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_HELP, end="")
         return 0 if arguments else 2
@@ -84,18 +99,28 @@ def main(arguments: list[str] | None = None) -> int:
         return code
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 141
-    except OSError as error:
-        if error.errno != ENOSPC:
-            raise
-        return _fail(f"expected free disk space, got {error}: free some space and try again")
 
 
 def _fail(message: str) -> int:
-    if len(message) > _LONGEST_MESSAGE:
-        half = _LONGEST_MESSAGE // 2
-        message = f"{message[:half]} ... {message[-half:]}"
-    print(f"goexplore: {message}", file=sys.stderr)
+    try:
+        print(f"goexplore: {printable_lines(message)}", file=sys.stderr)
+    except OSError:
+        _silence_broken_streams()
     return 2
+
+
+def _silence_broken_streams() -> None:
+    """Send what cannot be written nowhere: or Python would try it again at the end, and fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if _is_broken(stream):
+            with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def _is_broken(stream: TextIO | None) -> bool:
+    try:
+        if stream is not None:
+            stream.flush()
+    except OSError:
+        return True
+    return False

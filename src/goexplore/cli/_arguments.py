@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import tyro
 
+from goexplore.cli._text import LONGEST, shortened
 from goexplore.errors import ConfigError
 from goexplore.problems import Problem, find_problem
 
@@ -34,8 +38,25 @@ def parse(
     _flags.clear()
     _flags.update(_flags_of(kind))
     settings = {} if default is None else {"default": default}
-    chosen: Arguments = tyro.cli(kind, prog=prog, description=description, args=list(arguments), **settings)
+    with _short_complaints(arguments):
+        chosen: Arguments = tyro.cli(
+            kind, prog=prog, description=description, args=list(arguments), **settings
+        )
     return chosen
+
+
+@contextlib.contextmanager
+def _short_complaints(arguments: Sequence[str]) -> Iterator[None]:
+    """Show the beginning and the end of a complaint that would repeat an endless argument whole."""
+    if all(len(argument) < LONGEST for argument in arguments):
+        yield
+        return
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            yield
+    finally:
+        print(shortened(said.getvalue()), end="", file=sys.stderr)
 
 
 def _flags_of(kind: Any, prefix: str = "", *, omit_prefixes: bool = False) -> dict[str, str]:

@@ -14,8 +14,10 @@ import tyro
 from goexplore.archive import ARCHIVE_FILE, select
 from goexplore.cli._arguments import parse
 from goexplore.cli._progress import log
+from goexplore.cli._text import printable
 from goexplore.envs import NOWHERE
 from goexplore.errors import require_at_least
+from goexplore.files import open_to_read
 from goexplore.runs import SearchDirectory
 
 
@@ -46,7 +48,8 @@ def run_cells(arguments: list[str]) -> int:
         log(f"warning: {warning}")
     file = checkpoint.folder / ARCHIVE_FILE
     hidden = {"snapshot", "segment", "offset"}
-    table = pq.read_table(file, columns=[name for name in pq.read_schema(file).names if name not in hidden])
+    with open_to_read(file) as opened, pq.ParquetFile(opened) as parquet:  # its path need not be UTF-8
+        table = parquet.read([name for name in parquet.schema_arrow.names if name not in hidden])
     table = table.set_column(0, "cell", pa.array(f"0x{cell.hex()}" for cell in table["cell"].to_pylist()))
     table = table.add_column(0, "entry", pa.array(range(len(table))))
     found = select(table, chosen.where, sort=chosen.sort, descending=chosen.descending)
@@ -59,7 +62,10 @@ def run_cells(arguments: list[str]) -> int:
     if all(room == NOWHERE.room for room in table["room"].to_pylist()):  # there are none
         shown = shown.drop_columns(["level", "room"])
     rows = _rows(shown)
-    lines = [shown.column_names, *([_text(value) for value in row] for row in rows)]
+    lines = [
+        [printable(name) for name in shown.column_names],
+        *([_text(value) for value in row] for row in rows),
+    ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
@@ -72,4 +78,4 @@ def _rows(table: pa.Table) -> list[tuple[object, ...]]:
 
 
 def _text(value: object) -> str:
-    return f"{value:,.10g}" if isinstance(value, float) else str(value)
+    return f"{value:,.10g}" if isinstance(value, float) else printable(value)

@@ -11,7 +11,7 @@ from goexplore.cli._arguments import parse, parse_count
 from goexplore.cli._explore import file_name, options_for, take_cells, with_options
 from goexplore.cli._progress import log
 from goexplore.engines import EngineWish
-from goexplore.errors import ConfigError, require_at_least
+from goexplore.errors import ConfigError, OutputError, require_at_least
 from goexplore.evaluation import BY_REPLAY, OURS, by_replay, up_to, variants
 from goexplore.files import require_writable
 from goexplore.problems import Problem, find_problem
@@ -60,7 +60,10 @@ def run_compare(arguments: list[str]) -> int:
     bound, reason = problem.with_engine(chosen.engine)
     problem = require_env(bound).problem
     page = folder / "compare.html"
-    require_writable(page)
+    try:
+        require_writable(page)
+    except OutputError as error:
+        raise OutputError(str(error).replace("`out`", "`run_dir`")) from error
     log(f"engine: {reason}")
     found: dict[str, list[list[SearchMetrics]]] = {}
     for name, variant in variants(problem).items():

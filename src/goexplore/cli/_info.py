@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +11,7 @@ import tyro
 
 from goexplore.cli._arguments import parse
 from goexplore.cli._progress import duration, memory_text, thousands
+from goexplore.cli._text import printable
 from goexplore.errors import RunDirectoryError
 from goexplore.files import as_record
 from goexplore.runs import Directory, SearchDirectory, TrainingMetrics, is_training
@@ -53,16 +55,16 @@ def run_info(arguments: list[str]) -> int:
     written = directory.info()
     checkpoint = directory.read_checkpoint()
     print(f"run          {run}")
-    print(f"problem      {written['search']['problem']['name']}, seed {directory.seed()}")
+    print(f"problem      {printable(written['search']['problem']['name'])}, seed {directory.seed()}")
     if (start := directory.start()) is not None:
-        print(f"started from {start}")
-    print(f"engine       {directory.engine()}")
+        print(f"started from {printable(start)}")
+    print(f"engine       {printable(directory.engine())}")
     _print_origin(written)
     if checkpoint is None:
         print("checkpoint   none yet")
         return 0
     for warning in checkpoint.warnings:
-        print(f"warning      {warning}")
+        print(f"warning      {printable(warning)}")
     status, archive = checkpoint.status, checkpoint.archive
     print(f"checkpoint   {checkpoint.folder.name}, after {thousands(status.batches)} batches")
     print(f"game frames  {thousands(status.game_frames)} in {duration(status.seconds)}")
@@ -87,9 +89,10 @@ def run_info(arguments: list[str]) -> int:
         print(f"ends         {thousands(status.ends)} cells in which an episode ended")
     for event, entries in sorted(archive.events.items()):
         shortest = min(entries, key=lambda entry: (archive[entry].length, entry))
+        ways = f"{thousands(len(entries))} {'way' if len(entries) == 1 else 'ways'}"
         print(
-            f"event        {event}: {thousands(len(entries))} {'way' if len(entries) == 1 else 'ways'}, the "
-            f"shortest after {thousands(archive[shortest].length)} training frames, entry {shortest}"
+            f"event        {printable(event)}: {ways}, the shortest after "
+            f"{thousands(archive[shortest].length)} training frames, entry {shortest}"
         )
     for line in directory.metrics()[-1:]:
         print(f"memory       {memory_text(line.memory_bytes, line.spilled_bytes)}")
@@ -107,8 +110,9 @@ def run_info(arguments: list[str]) -> int:
 
 
 def _print_origin(written: dict[str, Any]) -> None:
-    print(f"command      {' '.join(written['command'])}")
-    print(f"versions     {', '.join(f'{name} {number}' for name, number in written['versions'].items())}")
+    versions = ", ".join(f"{name} {number}" for name, number in written["versions"].items())
+    print(f"command      {printable(shlex.join(written['command']))}")
+    print(f"versions     {printable(versions)}")
 
 
 def _training_info(run: Path) -> int:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from goexplore.archive import size_text
 from goexplore.cli._arguments import with_flags
+from goexplore.cli._text import printable, printable_lines
 from goexplore.exploration import few_for
 from goexplore.runs import Progress
 
@@ -35,7 +36,7 @@ def thousands(number: float) -> str:
 def say(line: str, stream: TextIO) -> None:
     """Print a line. If nobody can read it, the work goes on: hours of it must not end with a terminal."""
     with going_on_in_silence(stream):
-        print(line, file=stream, flush=True)
+        print(printable_lines(line), file=stream, flush=True)
 
 
 @contextlib.contextmanager
@@ -69,7 +70,8 @@ def memory_text(resident: int, spilled: int) -> str:
 def event_lines(events: Mapping[str, int]) -> list[str]:
     """Return a line for each event that was found: in how many cells it happened."""
     return [
-        f"event {name}: {thousands(ways)} {'way' if ways == 1 else 'ways'} found, one for each cell"
+        f"event {printable(name)}: {thousands(ways)} {'way' if ways == 1 else 'ways'} found, one for each "
+        "cell"
         for name, ways in events.items()
     ]
 
@@ -87,7 +89,9 @@ def show_search(progress: Progress) -> dict[str, str]:
     if status.rooms:
         shown |= {"rooms": thousands(status.rooms), "level": str(status.level)}
     if status.events:
-        shown["events"] = ", ".join(f"{name} {thousands(ways)}" for name, ways in status.events.items())
+        shown["events"] = ", ".join(
+            f"{printable(name)} {thousands(ways)}" for name, ways in status.events.items()
+        )
     shown |= {
         "best score": thousands(status.best_score) if status.has_result else "none yet",
         "memory": memory_text(progress.memory_bytes, progress.spilled_bytes),

@@ -12,6 +12,7 @@ import tyro
 from goexplore.api import Run, read_run, usable_cores
 from goexplore.cli._arguments import parse, parse_problem
 from goexplore.cli._progress import log, thousands
+from goexplore.cli._text import printable
 from goexplore.demos import demonstration_files, read_demonstration
 from goexplore.errors import ConfigError, DemonstrationError, require_at_least
 from goexplore.files import is_folder
@@ -71,10 +72,10 @@ def _verify_demonstration(file: Path, problem: Problem | None) -> int:
     try:
         demonstration = read_demonstration(file, problem)
     except DemonstrationError as error:
-        print(f"{file.name}: {error}")
+        print(f"{printable(file.name)}: {printable(error)}")
         return 1
     print(
-        f"{file.name}: replayed {thousands(demonstration.game_frames)} game frames on "
+        f"{printable(file.name)}: replayed {thousands(demonstration.game_frames)} game frames on "
         f"{demonstration.env.reference().engine}: score {thousands(demonstration.score)}, "
         "all rewards and observations as it says"
     )
@@ -94,7 +95,7 @@ def _verify_run(run: Run, chosen: _Arguments) -> int:
     if live:
         print(file=sys.stderr)
     for mismatch in verdict.mismatches[:_SHOWN_MISMATCHES]:
-        print(f"entry {mismatch.number}: {mismatch.reason}")
+        print(f"entry {mismatch.number}: {printable(mismatch.reason)}")
     print(
         f"verified {thousands(verdict.checked)} of {thousands(len(run.archive))} entries by replay of "
         f"{thousands(verdict.game_frames)} game frames: "

@@ -21,7 +21,9 @@ from goexplore.cli._arguments import parse
 from goexplore.cli._milestones import Milestones
 from goexplore.cli._progress import duration, log, memory_text, thousands
 from goexplore.cli._sources import require_runs
+from goexplore.cli._text import printable
 from goexplore.errors import GoExploreError, require_between
+from goexplore.files import is_folder
 from goexplore.runs import (
     Directory,
     SearchMetrics,
@@ -31,10 +33,15 @@ from goexplore.runs import (
     resume_command,
 )
 
+_LONGEST_REASON = 500
+"""Characters that are shown of why a run failed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Arguments:
-    """Show how runs are doing, until Ctrl-C: running, perhaps stalled, or not running (ended or killed)."""
+    """Show how runs are doing, until Ctrl-C: running, perhaps stalled, or not running (ended, failed or
+    killed).
+    """
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """Run directories of searches and trainings."""
@@ -70,7 +77,7 @@ def run_watch(arguments: list[str]) -> int:
 
 
 def _line(run: Path) -> str:
-    return f"{run}: {' | '.join(f'{name} {value}' for name, value in look(run).items())}"
+    return f"{printable(run)}: {' | '.join(f'{name} {value}' for name, value in look(run).items())}"
 
 
 class Follower:
@@ -104,7 +111,7 @@ class Follower:
 
     def _ending(self) -> tuple[str, str]:
         outcome = self._directory.outcome()
-        return ("end", "") if outcome == "ended" else ("failure", _printable(outcome))
+        return ("end", "") if outcome == "ended" else ("failure", printable(outcome))
 
 
 class _Quiet:
@@ -126,7 +133,7 @@ def _heights(last: SearchMetrics | TrainingMetrics | None) -> dict[str, float]:
 
 def look(run: Path, now: float | None = None) -> dict[str, str]:
     """Return what is to be said about a run at this moment."""
-    if not run.is_dir():
+    if not is_folder(run):
         return {"state": "gone: its folder is not there"}
     directory = Directory(run)
     try:
@@ -136,13 +143,9 @@ def look(run: Path, now: float | None = None) -> dict[str, str]:
         else:
             shown |= _search(directory.read_metrics(SearchMetrics))
     except GoExploreError as error:
-        return {"state": f"cannot be read: {error}"}
+        return {"state": printable(f"cannot be read: {error}")}
     # What files say is shown as it is, and does nothing to a terminal.
-    return {name: _printable(value) for name, value in shown.items()}
-
-
-def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else "?" for each in text)
+    return {name: printable(value) for name, value in shown.items()}
 
 
 def _state(directory: Directory, now: float) -> str:
@@ -150,7 +153,8 @@ def _state(directory: Directory, now: float) -> str:
     silent = condition.silent_seconds
     ago = "" if silent is None else f", last sign of life {duration(silent)} ago"
     if condition.state == "stopped":
-        return f"not running{ago}; to resume it: {shlex.join(resume_command(directory))}"
+        ended = f"not running: {printable(directory.outcome(), _LONGEST_REASON)}{ago}"
+        return f"{ended}; to resume it: {shlex.join(resume_command(directory))}"
     return f"{'stalled?' if condition.state == 'stalled' else 'going on'}{ago}"
 
 
