@@ -556,3 +556,12 @@ def test_the_sample_policy_has_the_documented_numbers():
     )
     documented = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
     assert said in documented.replace("\n", " ")
+
+
+@pytest.mark.slow
+def test_a_sample_policy_solves_the_first_level_in_most_games():
+    """One whole game for each number of no-ops; docs/results.md has all five."""
+    make = functools.partial(PolicyPlayer, find_policy("montezuma-level-1"), temperature=0.5)
+    found = evaluate(make, EvaluationConfig(repetitions=1, max_game_frames=20_000, seed=1), workers=2)
+    assert found.reached_level(1).value > 0.6
+    assert found.score > 12_000
