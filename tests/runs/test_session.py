@@ -13,9 +13,9 @@ import pytest
 from goexplore.cli._progress import show_search
 from goexplore.errors import CheckpointError, ConfigError
 from goexplore.exploration import ExplorationConfig, Status
-from goexplore.files import file_sha256
+from goexplore.files import file_sha256, json_sha256
 from goexplore.problems import Problem, find_problem
-from goexplore.runs import Limits, LoggingReporter, SearchDirectory, on_interrupt, run_search
+from goexplore.runs import Limits, LoggingReporter, SavedRun, SearchDirectory, on_interrupt, run_search
 from tests.fields import Corridor, itself
 
 MONTEZUMA = find_problem("montezuma")
@@ -211,17 +211,58 @@ def test_damage_to_the_newest_checkpoint_is_told_and_survived(tmp_path):
     assert [entry.score_length for entry in outcome.search.archive] == reference
 
 
-def test_scores_that_somebody_altered_are_found_by_replaying_the_best(tmp_path):
-    search(tmp_path / "run", game_frames=2000)
-    folder = tmp_path / "run" / "checkpoints" / "000001"
+def alter(run, name, change):
+    """Change a column of a run's only archive; all checksums are right."""
+    folder = run / "checkpoints" / "000001"
     table = pq.read_table(folder / "archive.parquet")
-    scores = [*table["score"].to_pylist()[:-1], 1e6]
-    altered = table.set_column(table.column_names.index("score"), "score", pa.array(scores))
+    values = pa.array(change(table[name].to_pylist()), table.schema.field(name).type)
+    altered = table.slice(0, len(values))
+    altered = altered.set_column(table.column_names.index(name), name, values)
     pq.write_table(altered, folder / "archive.parquet")
     meta = json.loads((folder / "meta.json").read_text())
     meta["sha256"]["archive.parquet"] = file_sha256(folder / "archive.parquet")
     (folder / "meta.json").write_text(json.dumps(meta))
+
+
+def test_scores_that_somebody_altered_are_found_by_replaying_the_best(tmp_path):
+    search(tmp_path / "run", game_frames=2000)
+    alter(tmp_path / "run", "score", lambda scores: [*scores[:-1], 1e6])
     with pytest.raises(CheckpointError, match=r"expected score 1e\+06, got 0"):
+        search(tmp_path / "run", game_frames=4000, resume=True)
+
+
+def test_scores_of_others_that_somebody_altered_are_found_by_replaying_some(tmp_path):
+    search(tmp_path / "run", game_frames=2000)
+    alter(tmp_path / "run", "score", lambda scores: [scores[0], *(score - 1 for score in scores[1:])])
+    with pytest.raises(CheckpointError, match=r"expected the trajectory of entry .* to replay"):
+        search(tmp_path / "run", game_frames=4000, resume=True)
+
+
+@pytest.mark.parametrize("count", [2**31 - 1, -5])
+@pytest.mark.parametrize("name", ["times_seen", "times_chosen"])
+def test_counts_that_nobody_can_have_counted_are_refused(tmp_path, name, count):
+    search(tmp_path / "run", game_frames=2000)
+    alter(tmp_path / "run", name, lambda counts: [*counts[:-1], count])
+    with pytest.raises(CheckpointError, match=f"{name} {count}, which is no count"):
+        search(tmp_path / "run", game_frames=4000, resume=True)
+
+
+def test_an_archive_without_entries_is_refused(tmp_path):
+    search(tmp_path / "run", game_frames=2000)
+    alter(tmp_path / "run", "score", lambda scores: [])
+    with pytest.raises(CheckpointError, match="got one without entries"):
+        SavedRun.open(tmp_path / "run")
+
+
+@pytest.mark.parametrize("locations", [[[0, "a"]], [[0]], 7])
+def test_locations_that_are_none_are_refused(tmp_path, locations):
+    search(tmp_path / "run", game_frames=2000)
+    file = tmp_path / "run" / "checkpoints" / "000001" / "meta.json"
+    meta = json.loads(file.read_text())
+    meta["content"]["locations"] = locations
+    meta["sha256"]["content"] = json_sha256(meta["content"])
+    file.write_text(json.dumps(meta))
+    with pytest.raises(CheckpointError, match="a value of the wrong type"):
         search(tmp_path / "run", game_frames=4000, resume=True)
 
 

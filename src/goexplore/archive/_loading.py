@@ -25,6 +25,8 @@ _INTEGERS: dict[str, type[np.integer[Any]]] = {
     "times_chosen_since_new": np.int32,
     "found_at_game_frame": np.int64,
 }
+COUNTERS = ("times_seen", "times_chosen", "times_chosen_since_new")
+_MOST_COUNTED = 2**31 - 2**28
 
 
 class SegmentReader:
@@ -86,6 +88,7 @@ def read_entries(
         columns: dict[str, NDArray[Any]] = {
             name: _integers(batch, name, kind) for name, kind in _INTEGERS.items()
         }
+        _require_counts(columns)
         columns["score"] = _floats(batch, "score")
         columns["end"] = _end_codes(batch, ends)
         segments.require_end(columns["segment"], columns["offset"], columns["length"])
@@ -101,6 +104,14 @@ def read_entries(
         archive.require_memory()
     if len(archive):
         archive.find_best()
+
+
+def _require_counts(columns: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse counts that are negative, or so high that a search could not go on counting."""
+    for name in COUNTERS:
+        wrong = (columns[name] < 0) | (columns[name] >= _MOST_COUNTED)
+        if wrong.any():
+            raise ValueError(f"{name} {columns[name][wrong.argmax()]}, which is no count")
 
 
 def _digests(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive._archive import Archive
-from goexplore.archive._loading import SegmentReader, read_entries
+from goexplore.archive._loading import COUNTERS, SegmentReader, read_entries
 from goexplore.archive._memory_limit import MemoryLimit
 from goexplore.cells import CellKey, End
 from goexplore.envs import Location
@@ -34,7 +34,6 @@ _OPTIONAL = ("event", "objective")
 """Columns that are there only where there is something to say; cells have none of these names."""
 _FEW_VALUES = ["score", "level", "room", "end", "event"]
 """Columns in which values repeat: of these, each value is written once."""
-_COUNTERS = ("times_seen", "times_chosen", "times_chosen_since_new")
 
 
 def write_archive(archive: Archive, folder: Path, cell_columns: CellColumns) -> list[Path]:
@@ -92,7 +91,7 @@ def _entries_table(archive: Archive, rows: slice, order: NDArray[np.int32], of_c
         "offset": archive.values("offset", rows),
         "level": archive.values("level", rows),
         "room": archive.values("room", rows),
-        **{name: archive.values(name, rows) for name in _COUNTERS},
+        **{name: archive.values(name, rows) for name in COUNTERS},
         "found_at_game_frame": archive.values("found_at_game_frame", rows),
         "end": ends.take(pa.array(archive.values("end", rows))),
     }

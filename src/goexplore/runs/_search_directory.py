@@ -240,9 +240,11 @@ class SearchDirectory(Directory):
                 folder,
                 reset_seen=self._search()["problem"]["selection"]["reset_seen"],
                 action_bytes=saved.content["action_bytes"],
-                locations=[Location(*location) for location in saved.content["locations"]],
+                locations=as_record(list[Location], saved.content["locations"]),
                 memory_limit=memory_limit,
             )
+            if not len(archive):
+                raise CheckpointError("expected an archive with an initial state, got one without entries")
             if ("revisions" in saved.content) != (FRAMES_FILE in saved.sha256):
                 raise CheckpointError("expected frames where cells are revised, and nowhere else")
             frames = read_frames(folder) if FRAMES_FILE in saved.sha256 else ()

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
+from random import Random
 from time import monotonic
 
 from goexplore.archive import (
@@ -37,6 +38,7 @@ from goexplore.exploration import (
     Status,
     go_to_start,
 )
+from goexplore.files import file_sha256
 from goexplore.problems import Problem
 from goexplore.replay import check_replay
 from goexplore.runs._advice import Advice
@@ -51,6 +53,9 @@ _METRICS_GROWTH = 1.05
 """A search that is this much further gets a line of metrics however fast it was: it finds most at first."""
 _PACE_SECONDS = 30.0
 _TICK_SECONDS = 0.5
+_REPLAYED_ENTRIES = 20
+_REPLAYED_TRAINING_FRAMES = 20_000
+"""What a resumed search replays at most, beside its best entry: well below a second on the native engine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,13 +272,23 @@ def _require_first_state(archive: Archive, cell_env: CellEnvironment, start: Act
 
 
 def _require_replay(archive: Archive, cell_env: CellEnvironment, folder: Path) -> None:
-    """Refuse an archive whose best entry is not what its trajectory leads to: somebody has altered it."""
-    for replay in plan_replays(archive, [archive.best]):
+    """Refuse an archive with entries that their trajectories do not lead to: somebody has altered it.
+
+    The best entry is replayed, and some others, which the checkpoint's checksum decides.
+    """
+    random = Random(file_sha256(folder / "meta.json"))
+    drawn, frames = [archive.best], 0
+    for number in random.sample(range(len(archive)), min(_REPLAYED_ENTRIES, len(archive))):
+        length = archive[number].length
+        if number not in drawn and frames + length <= _REPLAYED_TRAINING_FRAMES:
+            drawn.append(number)
+            frames += length
+    for replay in plan_replays(archive, drawn):
         for mismatch in check_replay(cell_env, replay):
             raise CheckpointError(
-                f"expected the best trajectory in {folder} to replay, got another result "
-                f"({mismatch.reason}): somebody or something has changed it, or the environment; see what "
-                "else differs with `goexplore verify`, or start a new run"
+                f"expected the trajectory of entry {mismatch.number} in {folder} to replay, got another "
+                f"result ({mismatch.reason}): somebody or something has changed it, or the environment; see "
+                "what else differs with `goexplore verify`, or start a new run"
             )
 
 
