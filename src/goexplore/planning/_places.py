@@ -60,13 +60,13 @@ class MemoryPlaces:
         """Return the place."""
         memory, facts = self._env.memory(), self._facts
         assert facts.position_addresses is not None
-        key = tuple(
+        level, room = (
             0 if address is None else memory[address] for address in (facts.level_address, facts.room_address)
         )
         airborne = any(memory[address] != value for address, value in facts.grounded)
         x, y = facts.position_addresses
         position = (memory[x], memory[y], _OTHER_POSTURE if airborne else 0)
-        return Place(key, position, *key, column=memory[x])
+        return Place((level, room), position, level=level, room=room, column=memory[x])
 
     def state(self) -> bytes:
         """Return nothing: memory is part of the environment's state."""
