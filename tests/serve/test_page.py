@@ -295,7 +295,7 @@ def test_a_lasso_selects_and_lists_cells(opened, address):
     best = pane(tab, "Math.max(...pane.scores)")
     assert first.locator("td").nth(1).inner_text() == f"{best:,g}"
     first.locator("button").click()
-    wait_for(tab, "document.querySelector('#details h2').textContent.startsWith('Cell')")
+    wait_for(tab, "document.querySelector('#details h2')?.textContent.startsWith('Cell')")
     tab.keyboard.press("Escape")
     assert pane(tab, "pane.selected") is None
 
@@ -497,7 +497,7 @@ def test_the_tools_stay_while_a_training_is_active(opened, address):
     assert tab.locator("#tools").is_visible()
     assert tab.locator(".pane").first.bounding_box()["y"] == top, "nothing jumps"
     tab.locator("#best").click()
-    wait_for(tab, "document.querySelector('#details h2').textContent.startsWith('Cell')")
+    wait_for(tab, "document.querySelector('#details h2')?.textContent.startsWith('Cell')")
     for button in (0, 2):
         tab.locator("#runs button").nth(button).click()
     assert tab.locator("#none").is_visible()
