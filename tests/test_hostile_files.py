@@ -304,11 +304,17 @@ class Episodes(Loader):
             index = chance.randrange(len(rows))
             rows[index] = mutated(rows[index], chance)
         metadata = dict(self.table.schema.metadata)
-        metadata[b"goexplore"] = json.dumps(mutated(json.loads(metadata[b"goexplore"]), chance)).encode()
+        settings = mutated(json.loads(metadata[b"goexplore"]), chance)
+        metadata[b"goexplore"] = json.dumps(settings).encode()
+
+        def write(table):
+            metadata[b"sha256"] = json_sha256([settings, table.to_pylist()]).encode()
+            pq.write_table(table.replace_schema_metadata(metadata), self.file)
+
         try:
-            pq.write_table(pa.Table.from_pylist(rows).replace_schema_metadata(metadata), self.file)
+            write(pa.Table.from_pylist(rows))
         except (pa.ArrowException, OverflowError, TypeError, AttributeError, ValueError, UnicodeError):
-            pq.write_table(self.table.slice(0, 1).replace_schema_metadata(metadata), self.file)
+            write(self.table.slice(0, 1))
 
     def read(self):
         len(TrainedRun(name="run", path=self.run).results_by_settings)

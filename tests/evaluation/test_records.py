@@ -161,14 +161,25 @@ def test_episodes_that_cannot_be_are_refused(tmp_path, forged):
         read_episodes(file)
 
 
-@pytest.mark.parametrize("version", ["2", "4"])
+def test_an_altered_score_is_noticed(tmp_path):
+    file = tmp_path / "e.parquet"
+    evaluate(MAKE, CONFIG, file=file)
+    table = pyarrow.parquet.read_table(file)
+    scores = [score + 1 for score in table["score"].to_pylist()]
+    column = table.schema.get_field_index("score")
+    pyarrow.parquet.write_table(table.set_column(column, "score", [scores]), file)
+    with pytest.raises(EvaluationError, match="do not match their checksum.*evaluate again"):
+        read_episodes(file)
+
+
+@pytest.mark.parametrize("version", ["3", "5"])
 def test_a_file_of_another_version_is_told(tmp_path, version):
     file = tmp_path / "e.parquet"
     evaluate(MAKE, CONFIG, file=file)
     table = pyarrow.parquet.read_table(file)
     other = {**table.schema.metadata, b"version": version.encode()}
     pyarrow.parquet.write_table(table.replace_schema_metadata(other), file)
-    with pytest.raises(EvaluationError, match=rf"format version {version} instead of 3.*evaluate again"):
+    with pytest.raises(EvaluationError, match=rf"format version {version} instead of 4.*evaluate again"):
         read_episodes(file)
 
 

@@ -12,11 +12,20 @@ import pyarrow
 
 from goexplore.errors import EvaluationError
 from goexplore.evaluation._episodes import NO_OP_COUNTS, Episode
-from goexplore.files import as_record, is_folder, parse_json, read_table, write_table, written_whole
+from goexplore.files import (
+    as_record,
+    is_folder,
+    json_sha256,
+    parse_json,
+    read_table,
+    write_table,
+    written_whole,
+)
 
 _SETTINGS = b"goexplore"
 _VERSION = b"version"
-_FORMAT = b"3"
+_CHECKSUM = b"sha256"
+_FORMAT = b"4"
 """Raised when older versions of goexplore could not read the file."""
 _HIGHEST_SCORE = 1e100
 """Squares of scores, of which intervals are made, must be numbers too."""
@@ -64,8 +73,13 @@ def default_folder(source: str | Path) -> Path:
 
 def write_episodes(file: Path, episodes: Sequence[Episode], settings: dict[str, Any]) -> None:
     """Write a file that is there whole or not at all."""
-    schema = _SCHEMA.with_metadata({_SETTINGS: json.dumps(settings).encode(), _VERSION: _FORMAT})
-    table = pyarrow.Table.from_pylist([asdict(each) for each in episodes], schema=schema)
+    table = pyarrow.Table.from_pylist([asdict(each) for each in episodes], schema=_SCHEMA)
+    metadata = {
+        _SETTINGS: json.dumps(settings).encode(),
+        _VERSION: _FORMAT,
+        _CHECKSUM: _checksum(table, settings),
+    }
+    table = table.replace_schema_metadata(metadata)
     with written_whole(file) as aside:
         write_table(table, aside)
 
@@ -78,6 +92,8 @@ def read_episodes(file: Path) -> tuple[list[Episode], dict[str, Any]]:
         if metadata[_VERSION] != _FORMAT:
             raise ValueError(f"format version {metadata[_VERSION].decode()} instead of {_FORMAT.decode()}")
         settings = as_record(dict[str, Any], parse_json(metadata[_SETTINGS]))
+        if metadata[_CHECKSUM] != _checksum(table, settings):
+            raise ValueError("episodes or settings that do not match their checksum")
         episodes = as_record(list[Episode], table.to_pylist())
         _require_protocol(episodes)
         return episodes, settings
@@ -85,6 +101,11 @@ def read_episodes(file: Path) -> tuple[list[Episode], dict[str, Any]]:
         raise EvaluationError(
             f"expected the episodes of an evaluation in {file}, got {error!r}: delete it and evaluate again"
         ) from error
+
+
+def _checksum(table: Any, settings: dict[str, Any]) -> bytes:
+    """Return the checksum of all episodes and settings: Parquet by itself does not notice a flipped bit."""
+    return json_sha256([settings, table.to_pylist()]).encode()
 
 
 def _require_protocol(episodes: Sequence[Episode]) -> None:
