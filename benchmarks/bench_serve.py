@@ -3,8 +3,8 @@
 First paint: from the moment that a browser opens the address until the cells are drawn, at 100,000 and at
 1,000,000 cells, on archives that are made up and written as real checkpoints; no two cells share a place.
 Panning: pictures per second while the map is dragged, in all layouts, and how many cells are drawn then and
-when it rests. Slowdown: a search on all cores, in turns without a page, with an open page that follows it,
-and with a page that opens a cell every few seconds. Video: from a click until its first picture, the first
+when it rests. Slowdown: a search on all cores, in short turns with and without a page that follows it or
+opens a cell every few seconds. Video: from a click until its first picture, the first
 time and later. Processor time is printed beside wall time, because machines are busy. Chromium is needed; it
 draws with the processor here, which is the slowest case.
 """
@@ -15,7 +15,7 @@ import argparse
 import contextlib
 import dataclasses
 import functools
-import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -31,11 +31,13 @@ from typing import Any
 import numpy as np
 import psutil
 
+from goexplore.api import usable_cores
 from goexplore.archive import START, Archive, Branch, ScoreLength
 from goexplore.envs import Location
 from goexplore.exploration import Status
 from goexplore.problems import find_problem
-from goexplore.runs import SearchDirectory
+from goexplore.runs import Limits, SearchDirectory, run_search
+from goexplore.runs._search_session import Progress
 
 _COMMAND = [sys.executable, "-m", "goexplore"]
 _FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu", "--enable-unsafe-swiftshader"]
@@ -192,13 +194,22 @@ class Pan:
     """Until all of them are drawn."""
 
 
-def _of_browser() -> float:
-    """Return the processor time of the browser that this process has started."""
-    total = 0.0
+def _browsers() -> list[psutil.Process]:
+    """Return the processes of the browser that this process has started."""
+    found = []
     for each in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
             if "chrom" in each.name():
-                total += each.cpu_times().user + each.cpu_times().system
+                found.append(each)
+    return found
+
+
+def _of_browser() -> float:
+    """Return the processor time of the browser that this process has started."""
+    total = 0.0
+    for each in _browsers():
+        with contextlib.suppress(psutil.Error):
+            total += each.cpu_times().user + each.cpu_times().system
     return total
 
 
@@ -294,93 +305,139 @@ class Slowdown:
     """What a page costs a search."""
 
     what: str
-    shares: list[float]
-    """More processor time for a game frame than without a page, of each round: 0.01 is 1 %."""
-    server_shares: list[float]
+    speeds: list[float]
+    """Game frames per second beside a page, relative to those without it, of each turn."""
+    efforts: list[float]
+    """Processor time of the search for a game frame, in the same way."""
+    server_share: float
     """Of one core, that the server and its helpers took."""
+    browser_share: float
+    """Of one core, that the browser took."""
 
     def __str__(self) -> str:
-        mean, half = _interval(self.shares)
+        speed, effort = map(_interval, (self.speeds, self.efforts))
         return (
-            f"search with {self.what}: {mean:+.1%} processor time per game frame (95 %: {mean - half:+.1%} "
-            f"to {mean + half:+.1%}, {len(self.shares)} rounds); server: "
-            f"{statistics.mean(self.server_shares):.1%} of one core"
+            f"search with {self.what}, {len(self.speeds)} turns: {speed} of the game frames per second, "
+            f"{effort} of the processor time per game frame; server: {self.server_share:.1%} of one core, "
+            f"browser on the same machine: {self.browser_share:.1%}"
         )
 
 
-def _interval(values: list[float]) -> tuple[float, float]:
-    """Return the mean, and half of its 95 % interval by Student's t."""
+def _interval(ratios: list[float]) -> str:
+    """Return the mean change and its 95 % interval by Student's t."""
     from scipy import stats
 
-    half = stats.sem(values) * stats.t.ppf(0.975, len(values) - 1) if len(values) > 1 else float("nan")
-    return statistics.mean(values), float(half)
+    mean = statistics.mean(ratios) - 1
+    half = float(stats.sem(ratios) * stats.t.ppf(0.975, len(ratios) - 1)) if len(ratios) > 1 else float("nan")
+    return f"{mean:+.1%} (95 %: {mean - half:+.1%} to {mean + half:+.1%})"
 
 
-def slowdown(folder: Path, rounds: int, seconds: float) -> list[Slowdown]:
-    """Let a search go on, in turns without a page, with one that follows it, and with one that is used.
+class _Reporter:
+    """Tells another process how many game frames a search has played."""
 
-    The archive grows meanwhile, which changes the cost of a game frame. Each round with a page is therefore
-    compared with the mean of the rounds without one before and after it.
+    def __init__(self, game_frames: Any) -> None:
+        self._game_frames = game_frames
+
+    def progress(self, progress: Progress) -> None:
+        self._game_frames.value = progress.status.game_frames + progress.unfinished_game_frames
+
+    def log(self, line: str) -> None:
+        print(line, flush=True)
+
+
+def _search(run: Path, game_frames: Any) -> None:
+    problem = find_problem("montezuma-2021")
+    run_search(
+        problem,
+        run_dir=run,
+        limits=Limits(),
+        workers=usable_cores(),
+        checkpoint_minutes=1.0,
+        reporter=_Reporter(game_frames),
+    )
+
+
+class _Turn:
+    """A stretch of a search: its speed, and its processor time for each game frame."""
+
+    def __init__(self, search: psutil.Process, game_frames: Any, wait: Callable[[], None]) -> None:
+        frames, spent, began = game_frames.value, processor_seconds(search), time.monotonic()
+        wait()
+        frames = game_frames.value - frames
+        self.speed = frames / (time.monotonic() - began)
+        self.effort = (processor_seconds(search) - spent) / frames
+
+
+def slowdown(folder: Path, turns: int, seconds: float) -> Iterator[Slowdown]:
+    """Let a search go on, in turns without a page and with one that follows it or is used.
+
+    Between its turns a page stands still: server and browser are stopped. What it has missed it makes up for
+    in its own turn, which therefore costs more than it would otherwise. The archive grows meanwhile, so each
+    turn is compared with the mean of those before and after it. A checkpoint is written every minute, five
+    times as often as by default, because the page reads each of them.
     """
     run = folder / "search"
-    explore = [*_COMMAND, "explore", "montezuma-2021", "--run-dir", str(run), "--checkpoint-minutes", "0.1"]
-    kinds = {"an open page": 0.0, "a page that opens a cell every 5 s": 5.0}
-    results = {what: Slowdown(what=what, shares=[], server_shares=[]) for what in kinds}
-    with subprocess.Popen(explore, stdout=subprocess.DEVNULL) as search:
-        while not (run / "checkpoints" / "000001").exists():
-            time.sleep(0.5)
-        process = psutil.Process(search.pid)
-        before = _cost(run, process, lambda: time.sleep(seconds))
-        for _ in range(rounds):
-            for what, between in kinds.items():
-                with served(run) as (address, server), browser() as opened:
-                    tab = opened.new_page(viewport={"width": 1280, "height": 900})
-                    tab.goto(address)
-                    tab.wait_for_selector("[data-painted]", timeout=600_000)
-                    spent = processor_seconds(server)
-                    use = functools.partial(_use, tab, seconds, between)
-                    watched = _cost(run, process, use)
-                    results[what].server_shares.append((processor_seconds(server) - spent) / seconds)
-                after = _cost(run, process, lambda: time.sleep(seconds))
-                results[what].shares.append(watched / ((before + after) / 2) - 1)
-                before = after
-        search.send_signal(signal.SIGINT)
-    return list(results.values())
+    context = multiprocessing.get_context("spawn")
+    game_frames = context.Value("q", 0, lock=False)
+    process = context.Process(target=_search, args=(run, game_frames))
+    process.start()
+    while not (run / "checkpoints" / "000001").exists():
+        time.sleep(0.5)
+    search = psutil.Process(process.pid)
+    for what, opens in (("an open page", False), (f"a page that opens a cell every {seconds:g} s", True)):
+        with served(run) as (address, server), browser() as opened:
+            tab = opened.new_page(viewport={"width": 1280, "height": 900})
+            tab.goto(address)
+            tab.wait_for_selector("[data-painted]", timeout=600_000)
+            tab.wait_for_timeout(5000)  # the pictures of rooms
+            yield _in_turns(what, search, game_frames, server, tab, turns, seconds, opens)
+    os.kill(search.pid, signal.SIGINT)
+    process.join()
 
 
-def _use(tab: Any, seconds: float, between: float) -> None:
-    """Look at a page for a while; open a cell now and then, if `between` is not 0."""
-    end, number = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        tab.wait_for_timeout(1000 * min(between or seconds, max(0.0, end - time.monotonic())))
-        number += 1
-        if between:
+def _in_turns(
+    what: str,
+    search: psutil.Process,
+    game_frames: Any,
+    server: psutil.Process,
+    tab: Any,
+    turns: int,
+    seconds: float,
+    opens: bool,
+) -> Slowdown:
+    speeds, efforts, spent, drawn = [], [], processor_seconds(server), _of_browser()
+
+    def rest() -> _Turn:
+        stopped = [server, *server.children(recursive=True), *_browsers()]
+        for each in stopped:
+            with contextlib.suppress(psutil.Error):
+                each.suspend()
+        turn = _Turn(search, game_frames, lambda: time.sleep(seconds))
+        for each in stopped:
+            with contextlib.suppress(psutil.Error):
+                each.resume()
+        return turn
+
+    def follow(number: int) -> None:
+        if opens:
             tab.evaluate(_OPEN_NEXT, number)
+        tab.wait_for_timeout(1000 * seconds)
 
-
-def _cost(run: Path, process: psutil.Process, wait: Callable[[], None]) -> float:
-    """Return the processor time of a search for a game frame, over the time that `wait` takes.
-
-    From one line of metrics to another, because a line is up to some seconds old.
-    """
-    frames, spent = _next_line(run), processor_seconds(process)
-    wait()
-    frames = _next_line(run) - frames
-    return (processor_seconds(process) - spent) / frames
-
-
-def _next_line(run: Path) -> int:
-    """Wait for the next line of metrics; return the game frames that it tells."""
-    before = _frames(run)
-    while _frames(run) == before:
-        time.sleep(0.05)
-    return _frames(run)
-
-
-def _frames(run: Path) -> int:
-    """Return the game frames of a search, as of its last line of metrics, which is some seconds old."""
-    *_, last = (run / "metrics.jsonl").read_text().splitlines()
-    return int(json.loads(last)["game_frames"])
+    before = rest()
+    for number in range(turns):
+        beside = _Turn(search, game_frames, functools.partial(follow, number))
+        after = rest()
+        speeds.append(2 * beside.speed / (before.speed + after.speed))
+        efforts.append(2 * beside.effort / (before.effort + after.effort))
+        before = after
+    share = 1 / (turns * seconds)
+    return Slowdown(
+        what=what,
+        speeds=speeds,
+        efforts=efforts,
+        server_share=share * (processor_seconds(server) - spent),
+        browser_share=share * (_of_browser() - drawn),
+    )
 
 
 def main() -> None:
@@ -388,9 +445,9 @@ def main() -> None:
     parser.add_argument("--cells", type=int, nargs="*", default=[100_000, 1_000_000])
     parser.add_argument("--tries", type=int, default=5)
     parser.add_argument(
-        "--rounds", type=int, default=8, help="of the search, with each kind of page; 0: none"
+        "--turns", type=int, default=60, help="of the search, with each kind of page; 0: none"
     )
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each part of a round")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each turn")
     parser.add_argument("--training", type=Path, help="a training with an evaluation: its first video")
     chosen = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", flush=True)
@@ -414,8 +471,8 @@ def main() -> None:
                     f"{pan.settling_seconds:.1f} s after it rests",
                     flush=True,
                 )
-        if chosen.rounds:
-            for each in slowdown(folder, chosen.rounds, chosen.seconds):
+        if chosen.turns:
+            for each in slowdown(folder, chosen.turns, chosen.seconds):
                 print(each, flush=True)
             starts = list(video_starts(folder / "search"))
             if chosen.training is not None:

@@ -168,7 +168,7 @@ def test_an_altered_score_is_noticed(tmp_path):
     scores = [score + 1 for score in table["score"].to_pylist()]
     column = table.schema.get_field_index("score")
     pyarrow.parquet.write_table(table.set_column(column, "score", [scores]), file)
-    with pytest.raises(EvaluationError, match="do not match their checksum.*evaluate again"):
+    with pytest.raises(EvaluationError, match=r"do not match their checksum.*evaluate again"):
         read_episodes(file)
 
 

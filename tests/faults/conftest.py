@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.damage import Disk
+
 HERE = Path(__file__).parent
 
 
@@ -35,6 +37,16 @@ def pytest_collection_modifyitems(items):
 def figures(request):
     """Return the figures of this drill."""
     return FIGURES[request.node.name.removeprefix("test_").replace("_", " ")]
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """Return a disk that faults can be done to."""
+    made = Disk(tmp_path / "disk")
+    if not made.mount():
+        pytest.skip("needs the right to mount a file system")
+    yield made
+    made.unmount()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from goexplore.files import whole_files
 from tests.cli.commands import COMMAND, children
+from tests.faults.damage import cut, flip_a_bit, lengths_of_a_cut
 from tests.faults.test_search import let_work
 
 KILLS = 10
@@ -25,6 +27,20 @@ ARGUMENTS = [
 def begin(folder):
     command = [*COMMAND, *ARGUMENTS, str(folder)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def finish(folder):
+    """Let an evaluation go on to its end; return its exit code and its last line, which tells of an error."""
+    process = begin(folder)
+    said, _ = process.communicate(timeout=600)
+    assert "Traceback" not in said, said
+    return process.returncode, said.splitlines()[-1]
+
+
+def wait_for_episodes(process, folder):
+    """Wait until an evaluation has episodes in its file, or is over."""
+    while process.poll() is None and not (folder.is_dir() and whole_files(folder, "*.parquet")):
+        time.sleep(0.02)
 
 
 def episodes(folder):
@@ -91,3 +107,91 @@ def test_a_worker_of_an_evaluation_is_killed(tmp_path, undisturbed, figures):
     assert process.returncode == 0
     assert episodes(tmp_path).equals(undisturbed)
     figures.faults = figures.told = figures.survived = 1
+
+
+def test_the_disk_of_an_evaluation_is_full(disk, undisturbed, figures):
+    folder = disk.path / "episodes"
+    for kilobytes in (4, 8, 12, 16, 20, 24):
+        disk.resize(f"{kilobytes}k")
+        code, told = finish(folder)
+        if code == 0:
+            break
+        assert "No space left" in told
+        figures.faults += 1
+        figures.told += 1
+    assert figures.told > 0, "the disk was never full"
+    disk.resize("64m")
+    assert finish(folder)[0] == 0
+    assert episodes(folder).equals(undisturbed)
+    figures.survived = figures.faults
+
+
+def test_the_directory_of_an_evaluation_turns_read_only(disk, undisturbed, figures):
+    folder = disk.path / "episodes"
+    process = begin(folder)
+    wait_for_episodes(process, folder)
+    disk.turn_read_only()
+    said, _ = process.communicate(timeout=600)
+    assert process.returncode == 2, said
+    assert "Read-only" in said.splitlines()[-1], said
+    disk.turn_writable()
+    assert finish(folder)[0] == 0
+    assert episodes(folder).equals(undisturbed)
+    figures.faults = figures.told = figures.survived = 1
+
+
+def test_the_directory_of_an_evaluation_disappears(tmp_path, undisturbed, figures):
+    """All episodes so far are still in memory, and written with the next ones."""
+    folder = tmp_path / "episodes"
+    process = begin(folder)
+    wait_for_episodes(process, folder)
+    folder.rename(tmp_path / "away")
+    said, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, said
+    assert episodes(folder).equals(undisturbed)
+    figures.faults = figures.survived = 1
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """Return the folder of an evaluation that was killed when it had some episodes."""
+    folder = tmp_path_factory.mktemp("begun") / "episodes"
+    process = begin(folder)
+    wait_for_episodes(process, folder)
+    process.kill()
+    process.communicate()
+    return folder
+
+
+def goes_on_or_is_told(folder, undisturbed, figures):
+    """The same command goes on to the same episodes, at the latest after the file that it names is gone."""
+    (file,) = whole_files(folder, "*.parquet")
+    code, told = finish(folder)
+    figures.faults += 1
+    if code != 0:
+        assert code == 2
+        assert f"{file}, got" in told
+        assert "delete it and evaluate again" in told
+        figures.told += 1
+        return
+    assert episodes(folder).equals(undisturbed)
+    figures.survived += 1
+
+
+def test_episodes_are_cut(tmp_path, begun, undisturbed, figures):
+    (file,) = whole_files(begun, "*.parquet")
+    for length in lengths_of_a_cut(file.stat().st_size)[:-1]:
+        folder = tmp_path / f"{length}"
+        shutil.copytree(begun, folder)
+        cut(folder / file.name, length)
+        goes_on_or_is_told(folder, undisturbed, figures)
+
+
+def test_one_bit_of_episodes_is_flipped(tmp_path, begun, undisturbed, figures):
+    (file,) = whole_files(begun, "*.parquet")
+    chance = random.Random(4)
+    for turn in range(10):
+        folder = tmp_path / f"{turn}"
+        shutil.copytree(begun, folder)
+        flip_a_bit(folder / file.name, chance)
+        goes_on_or_is_told(folder, undisturbed, figures)

@@ -15,6 +15,7 @@ import pytest
 
 from goexplore.runs import is_started
 from tests.cli.commands import checkpoint, children, tables
+from tests.faults.damage import cut, flip_a_bit, lengths_of_a_cut
 
 KILLS = 50
 """Of the main process, over all kinds of searches together."""
@@ -169,29 +170,10 @@ def test_an_emulator_crashes_now_and_then(tmp_path, undisturbed, figures):
     figures.faults = figures.survived = crashes.stat().st_size
 
 
-@pytest.fixture
-def disk(tmp_path):
-    """Return a small disk in memory, and what changes its size or state."""
-    path = tmp_path / "disk"
-    path.mkdir()
-
-    def remount(options):
-        return subprocess.run(["mount", "-o", f"remount,{options}", str(path)], check=True)
-
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(path)], capture_output=True, check=False
-    )
-    if made.returncode:
-        pytest.skip("needs the right to mount a file system")
-    yield path, remount
-    subprocess.run(["umount", "-l", str(path)], check=True)
-
-
 def test_the_disk_is_full(disk, undisturbed, figures):
-    path, remount = disk
-    kind, run = KINDS["one process"], path / "run"
+    kind, run = KINDS["one process"], disk.path / "run"
     for kilobytes in range(40, 1000, 30):
-        remount(f"size={kilobytes}k")
+        disk.resize(f"{kilobytes}k")
         code, said = finish(kind, run)
         if code == 0:
             break
@@ -199,7 +181,7 @@ def test_the_disk_is_full(disk, undisturbed, figures):
         figures.faults += 1
         figures.told += 1
     assert figures.told > 0, "the disk was never full"
-    remount("size=64m")
+    disk.resize("64m")
     code, said = finish(kind, run)
     assert code == 0, said
     assert tables(run) == undisturbed(kind)
@@ -207,10 +189,9 @@ def test_the_disk_is_full(disk, undisturbed, figures):
 
 
 def test_the_disk_is_full_when_the_archive_moves_there(disk, undisturbed, figures):
-    path, remount = disk
-    kind, run = ("limited two-mazes", "60000", "0"), path / "run"
+    kind, run = ("limited two-mazes", "60000", "0"), disk.path / "run"
     for kilobytes in (600, 1200, 1800, 2400):  # it moves as two files of a megabyte at least
-        remount(f"size={kilobytes}k")
+        disk.resize(f"{kilobytes}k")
         code, said = finish(kind, run)
         if code == 0:
             break
@@ -218,7 +199,7 @@ def test_the_disk_is_full_when_the_archive_moves_there(disk, undisturbed, figure
         figures.faults += 1
         figures.told += 1
     assert figures.told > 1, "the disk was hardly ever full"
-    remount("size=64m")
+    disk.resize("64m")
     code, said = finish(kind, run)
     assert code == 0, said
     assert tables(run) == undisturbed(kind)
@@ -226,21 +207,16 @@ def test_the_disk_is_full_when_the_archive_moves_there(disk, undisturbed, figure
 
 
 def test_the_directory_turns_read_only(disk, undisturbed, figures):
-    path, remount = disk
-    kind, run = KINDS["one process"], path / "run"
+    kind, run = KINDS["one process"], disk.path / "run"
     process = begin(kind, run)
     while not (run / "checkpoints" / "000002").exists():
         time.sleep(0.01)
-    subprocess.run(["mount", "-o", "remount,ro,force", str(path)], check=False, capture_output=True)
-    if os.access(path, os.W_OK):  # a file system with files that are open may refuse; a bind mount does not
-        subprocess.run(["mount", "--bind", str(path), str(path)], check=True)
-        subprocess.run(["mount", "-o", "remount,ro,bind", str(path)], check=True)
+    disk.turn_read_only()
     said, _ = process.communicate(timeout=120)
     assert process.returncode == 2, said
     assert "Read-only" in one_line(said), said
     figures.faults, figures.told = 1, 1
-    subprocess.run(["umount", "-l", str(path)], check=True)
-    remount("rw")
+    disk.turn_writable()
     code, said = finish(kind, run)
     assert code == 0, said
     assert tables(run) == undisturbed(kind)
@@ -279,13 +255,10 @@ def test_a_checkpoint_is_cut(tmp_path, undisturbed, figures):
     run = stopped(kind, tmp_path / "run", random.Random(2))
     for name in sorted(file.name for file in checkpoint(run).iterdir()):
         size = (checkpoint(run) / name).stat().st_size
-        for length in (0, 1, size // 2, size - 1, None):
+        for length in lengths_of_a_cut(size):
             copy = tmp_path / f"{name}-{length}"
             shutil.copytree(run, copy)
-            if length is None:
-                (checkpoint(copy) / name).unlink()
-            else:
-                os.truncate(checkpoint(copy) / name, length)
+            cut(checkpoint(copy) / name, length)
             code, said = finish(kind, copy)
             assert code == 0, said
             is_whole = name == "meta.json" and length == size - 1  # but for the end of its last line
@@ -306,9 +279,7 @@ def test_one_bit_is_flipped_anywhere(tmp_path, undisturbed, figures):
         for turn in range(3):
             copy = tmp_path / f"copy{turn}"
             shutil.copytree(run, copy)
-            content = bytearray((copy / name).read_bytes())
-            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-            (copy / name).write_bytes(content)
+            flip_a_bit(copy / name, chance)
             code, said = finish(kind, copy)
             figures.faults += 1
             figures.told += one_line(said) is not None
