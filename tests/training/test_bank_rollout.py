@@ -300,6 +300,27 @@ class TestLostLife:
         assert begun.result() == Result(REAL_START, False), "no life was lost in between"
         assert begun.env.lives() == lives + 1
 
+    def test_others_begin_there_later_so_that_it_is_not_forgotten(self, key):
+        config = StateBankConfig(own_share=0.0, after_death=0.0, new_life_share=0.0)
+        own = OwnStates(config.bin_length)
+        dying = rollout(key, config, own=own, patience=1000)
+        for _ in range(20):
+            dying.begin(REAL_START)
+            play(dying, self.FALL)
+        before = dying.env.memory()
+        dying.begin(REAL_START)
+        other = rollout(key, replace(config, new_life_share=1.0), own=own)
+        other.begin(Start(0, 40))
+        assert other.result() is None, "it says nothing of where it was told to begin"
+        assert other.env.memory() == before
+        other.begin(Start(0, 40))
+        assert other.result() is None, "again and again"
+
+    def test_nobody_begins_there_before_some_lives_were_lost(self, key):
+        begun = rollout(key, replace(STILL, new_life_share=1.0))
+        begun.begin(Start(0, 40))
+        assert begun.result() == Result(Start(0, 40), False)
+
     def test_in_the_next_life_progress_counts_from_where_it_begins(self, key):
         begun = rollout(key, StateBankConfig(own_share=0.0, after_death=1.0), patience=1000)
         begun.begin(REAL_START)

@@ -22,6 +22,8 @@ from goexplore.training._state_bank import StateBankConfig
 _KEPT_PER_BIN = 100
 _ENOUGH = 20
 _KEEP_SHARE = 0.01
+_NEW_LIFE = -1
+"""Takes the place of progress where a life was lost: such states have a bin of their own."""
 
 
 SavedOwnStates: TypeAlias = dict[int, list[tuple[Situation, bytes]]]
@@ -97,14 +99,13 @@ class BankRollout(Rollout):
         super().__init__(self._guided.game, buffer.preprocessing, random)
         self._buffer, self._config, self._own = buffer, config, own
         self._patience, self._no_ops = patience, no_ops
-        self._lost_life = False
+        self._lost_life = self._from_the_start = False
 
     def begin(self, start: Start) -> None:
-        """Go to where a rollout begins: where `start` says, or right after a lost life."""
+        """Go to where a rollout begins: where `start` says, or where a new life begins."""
         self.ending = None
-        if self._lost_life and self.random.happens(self._config.after_death):
+        if self._begin_new_life():
             self._start: Start | None = None
-            self.preprocessor.reset()
         else:
             self._start = start
             self._from_the_start = start.point == 0
@@ -145,6 +146,30 @@ class BankRollout(Rollout):
         self._first, self._best, self._pause = state.first, state.best, state.pause
         self._unproven = deque(state.unproven)
 
+    def _begin_new_life(self) -> bool:
+        """Go on right after a lost life, or where an earlier rollout lost one; return whether that is done.
+
+        The more a policy learns, the fewer lives it loses. Without earlier ones it would forget how to go on.
+        """
+        if self._lost_life:
+            self.preprocessor.reset()
+            self._own.add(_NEW_LIFE, self._own_state())
+            if self.random.happens(self._config.after_death):
+                return True
+        earlier = None
+        if self.random.happens(self._config.new_life_share):
+            earlier = self._own.draw(_NEW_LIFE, self.random)
+        if earlier is not None:
+            self._return_to(earlier)
+        return earlier is not None
+
+    def _own_state(self) -> OwnState:
+        return OwnState(self._guided.situation(), self.preprocessor.observation.copy())
+
+    def _return_to(self, own: OwnState) -> None:
+        self._guided.restore(own.situation)
+        self.preprocessor.observation[:] = own.observation
+
     def _begin_there(self, start: Start) -> None:
         """Go to a recorded state, or to one that the policy itself reached about as far along the way."""
         if self.random.happens(self._config.own_share):
@@ -152,8 +177,7 @@ class BankRollout(Rollout):
             own = self._own.draw(progress, self.random)
             if own is not None:
                 self._start = None
-                self._guided.restore(own.situation)
-                self.preprocessor.observation[:] = own.observation
+                self._return_to(own)
                 return
         self._go_to(start)
         if self.random.happens(self._config.held_up_share):
@@ -206,7 +230,7 @@ class BankRollout(Rollout):
         elif out_of_time:
             self.ending = "truncated"
         elif self.random.happens(_KEEP_SHARE):
-            self._own.add(progress, OwnState(self._guided.situation(), self.preprocessor.observation.copy()))
+            self._own.add(progress, self._own_state())
         terminated = won or lost or over or late
         reward = min(further / self._config.advance, 1.0)  # a short cut is not rewarded for its length
         reward = self._prove(further, reward, died=(lost or over) and not won)

@@ -28,6 +28,9 @@ class StateBankConfig:
     after_death: float = 0.5
     """Probability that, after a life is lost, the next rollout begins right there. A policy must know how to
     go on in a new life, wherever it begins: without the things that the last one carried, for example."""
+    new_life_share: float = 0.05
+    """Share of the other rollouts that begin where an earlier one lost a life: the last 100 of each process.
+    The better a policy gets, the fewer lives it loses, and the sooner it would forget how to go on."""
     own_share: float = 0.25
     """Share of the other rollouts that begin at a state that the policy itself has reached."""
     held_up_share: float = 0.5
@@ -58,7 +61,14 @@ class StateBankConfig:
     """Weight that is added for all states, so that nothing is forgotten, and nothing given up."""
 
     def __post_init__(self) -> None:
-        for name in ("real_start_share", "after_death", "own_share", "held_up_share", "learning_rate"):
+        for name in (
+            "real_start_share",
+            "after_death",
+            "new_life_share",
+            "own_share",
+            "held_up_share",
+            "learning_rate",
+        ):
             require_between(name, getattr(self, name), 0, 1)
         for name in ("advance", "proven_after", "bin_length", "every"):
             require_at_least(name, getattr(self, name), 1)
