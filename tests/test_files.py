@@ -1,11 +1,22 @@
 """Files of ours can always be read again, however well their content can be compressed."""
 
+import threading
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
 
-from goexplore.files import as_counts, pack, parse_json, read_table, unpack, write_table
+from goexplore.files import (
+    as_counts,
+    drop_parts,
+    pack,
+    parse_json,
+    read_table,
+    unpack,
+    whole_files,
+    write_table,
+    written_whole,
+)
 
 
 @pytest.mark.parametrize("size", [0, 10, 10**6, 10**8])
@@ -58,3 +69,22 @@ def test_counts_are_read_as_they_are():
 def test_counts_that_cannot_be_are_refused(values):
     with pytest.raises(ValueError, match="which is no count"):
         as_counts(Counts, values)
+
+
+def test_while_a_file_is_written_again_and_again_only_whole_ones_are_seen(tmp_path):
+    ended = threading.Event()
+
+    def write():
+        while not ended.is_set():
+            with written_whole(tmp_path / "episodes.json") as aside:
+                aside.write_text("[]")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(200):
+            assert whole_files(tmp_path, "*.json") in ([], [tmp_path / "episodes.json"])
+            drop_parts(tmp_path)
+    finally:
+        ended.set()
+        writer.join()

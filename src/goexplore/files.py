@@ -52,15 +52,16 @@ def written_whole(file: Path) -> Iterator[Path]:
 
 
 def is_part(path: Path) -> bool:
-    """Return whether this is a file that `written_whole` could not finish, because its process was killed."""
-    return fnmatch(path.name, ".*.part.*") and (path.is_symlink() or path.is_file())
+    """Return whether this is a file that `written_whole` has not finished, or that has just got its name."""
+    return fnmatch(path.name, ".*.part.*") and (path.is_symlink() or not path.is_dir())
 
 
 def drop_parts(folder: Path) -> None:
     """Delete the files in a folder that nobody will finish any more: those that are an hour old."""
     for path in folder.iterdir():
-        if is_part(path) and (path.is_symlink() or time.time() - path.stat().st_mtime > _NOT_FINISHED):
-            path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # another process finished it meanwhile
+            if is_part(path) and (path.is_symlink() or time.time() - path.stat().st_mtime > _NOT_FINISHED):
+                path.unlink()
 
 
 def whole_files(folder: Path, pattern: str) -> list[Path]:
