@@ -156,7 +156,9 @@ def test_verify_finds_a_trajectory_that_does_not_lead_where_it_should(finished, 
     assert "entry 3: expected score" in result.stdout
 
 
-@pytest.mark.parametrize("workers", [["--workers", "0"], ["--workers", "3"]])
+@pytest.mark.parametrize(
+    "workers", [pytest.param(["--workers", "0"], marks=pytest.mark.slow), ["--workers", "3"]]
+)
 def test_the_number_of_workers_does_not_change_a_byte(finished, workers, tmp_path):
     result = goexplore("explore", "montezuma", *LIMIT, "--run-dir", tmp_path / "run", *QUICK, *workers)
     assert result.returncode == 0, result.stderr

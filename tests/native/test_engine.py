@@ -37,6 +37,10 @@ ALL_GAMES = (
     "private_eye",
     "venture",
 )
+SLOW_TO_COMPILE = ("bowling", "centipede", "gravitar", "private_eye", "venture")
+EACH_GAME = [
+    pytest.param(game, marks=pytest.mark.slow if game in SLOW_TO_COMPILE else ()) for game in ALL_GAMES
+]
 VIEWS = {"montezuma_revenge": 512, "pitfall": 1}
 FIELDS = {"cycle": 140, "view": 144, "timer shift": 147, "collisions": 160, "over": 216, "layout": 217}
 """Where some of a state's fields are."""
@@ -68,7 +72,7 @@ def test_these_are_all_games_that_the_engine_knows():
     assert native.atari.GAMES == ALL_GAMES
 
 
-@pytest.mark.parametrize("game", ALL_GAMES)
+@pytest.mark.parametrize("game", EACH_GAME)
 def test_a_game_begins_as_on_ale_py(game):
     env, reference = NativeAtariEnv(game=game), AtariEnv(game=game)
     play(env, some_actions(env.action_count, 30))
@@ -78,7 +82,7 @@ def test_a_game_begins_as_on_ale_py(game):
     assert env._machine.lives == reference._ale.lives()
 
 
-@pytest.mark.parametrize("game", ALL_GAMES)
+@pytest.mark.parametrize("game", EACH_GAME)
 def test_random_play_is_the_same_frame_by_frame(game):
     both, game_frames = LockStep(game, facts(game)), 0
     for play in plays([], b"", seed=1):
@@ -89,7 +93,10 @@ def test_random_play_is_the_same_frame_by_frame(game):
             break
 
 
-@pytest.mark.parametrize(("game", "training_frames"), [("freeway", 2048), ("private_eye", 2698)])
+@pytest.mark.parametrize(
+    ("game", "training_frames"),
+    [("freeway", 2048), pytest.param("private_eye", 2698, marks=pytest.mark.slow)],
+)
 def test_a_game_that_takes_a_certain_time_ends_as_on_ale_py(game, training_frames):
     compared = LockStep(game, facts(game)).compare(Play(actions=b"", tail=3000, seed=1))
     assert compared.difference is None

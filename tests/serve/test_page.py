@@ -580,6 +580,7 @@ def others(served, tmp_path_factory):
     return served(*runs), len(runs)
 
 
+@pytest.mark.slow
 def test_other_kinds_of_runs_are_shown_with_their_videos(opened, others):
     address, runs = others
     tab = opened(address)
@@ -666,6 +667,7 @@ def test_the_page_works_below_any_path_of_a_reverse_proxy(opened, address):
         proxy.shutdown()
 
 
+@pytest.mark.slow
 def test_the_page_says_when_the_server_was_started_again_with_another_token(opened, earlier):
     def start(*more):
         command = [*COMMAND, "serve", str(earlier), *more]

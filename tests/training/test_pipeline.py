@@ -131,16 +131,19 @@ class TestRealNumbers:
     def test_replaying_is_not_enough(self):
         assert self.arrived(functools.partial(OpenLoopPlayer, demonstrate(WAY, Driving))) < 0.75
 
+    @pytest.mark.slow
     def test_the_expert_gets_through_the_gate(self, driving):
         recordings = list(read_recordings([driving.path / "expert.jsonl"], Driving.action_count))
         assert len(recordings) == training_preset("tiny").episodes
         assert sum(each.ending == "goal" for each in recordings) >= 0.9 * len(recordings)
         assert all(each.score == 2 for each in recordings if each.ending == "goal")
 
+    @pytest.mark.slow
     def test_the_policy_learns_it(self, driving):
         make = functools.partial(PolicyPlayer, driving.outcome.run.last_policy(), problem=DRIVING)
         assert self.arrived(make) >= 0.9
 
+    @pytest.mark.slow
     def test_the_training_goes_on(self, driving):
         before = driving.outcome.status.training_frames
         again = goexplore.robustify(

@@ -116,6 +116,7 @@ def test_a_policy_learns_the_two_mazes(tmp_path):
     assert min(watch.last.teaching.success_along_the_way) > 0.8
 
 
+@pytest.mark.slow
 def test_the_clone_alone_finds_both_pieces_of_gold(tmp_path):
     """All updates of PPO are those in which only the estimate of the return learns."""
     config = dataclasses.replace(

@@ -527,6 +527,7 @@ class TestCommand:
         last = TrainingDirectory.open(run).metrics()[-1]
         assert last.training_frames % FRAMES == 0
 
+    @pytest.mark.slow
     def test_killed_at_a_random_moment_it_goes_on(self, demo, tmp_path):
         run = tmp_path / "run"
         arguments = self.small(demo, run, "--workers", 2, "--checkpoint-minutes", 0.005)
