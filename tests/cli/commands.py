@@ -36,7 +36,7 @@ def goexplore_here(*arguments):
 
 def checkpoint(run):
     """Return the newest checkpoint of a run."""
-    return sorted((Path(run) / "checkpoints").glob("[0-9]*"))[-1]
+    return max(each for each in (Path(run) / "checkpoints").iterdir() if each.name.isdigit())
 
 
 def tables(run):

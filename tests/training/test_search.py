@@ -356,12 +356,15 @@ class TestResuming:
         assert lines(tmp_path / "run") == lines(tmp_path / "whole")
         assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
 
-    def test_a_torn_line_is_played_again(self, tmp_path):
+    def test_a_torn_line_is_played_again(self, tmp_path, caplog):
         train(tmp_path / "run", updates=1)
         whole = lines(tmp_path / "run")
         (tmp_path / "run" / "expert.jsonl").write_bytes(b"".join(whole[:-1]) + whole[-1][:40])
         train(tmp_path / "run", updates=2, resume=True)
         assert lines(tmp_path / "run") == whole
+        (said,) = caplog.messages  # the optimiser has learnt from it already, and begins anew
+        assert f"expected {len(whole)} whole episodes" in said
+        assert f"got {len(whole) - 1}" in said
 
     def test_a_training_that_improves_is_resumed_where_it_was(self, tmp_path):
         before = train(tmp_path / "run", updates=3).status

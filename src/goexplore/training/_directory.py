@@ -37,6 +37,8 @@ class TrainingStatus:
     """Gradient steps of behavioural cloning."""
     correction_rounds: int = 0
     """How often the expert has corrected the clone."""
+    recordings: int = 0
+    """How many episodes and corrections of the expert there were."""
     rollouts: int = 0
     seconds: float = 0.0
     """Of all sessions, without the time between them."""

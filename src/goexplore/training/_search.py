@@ -7,6 +7,7 @@ its episodes, which are those of the stochastic game.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -159,7 +160,17 @@ class SearchTraining(TrainingMethod):
     def start(self, env_workers: int | None = None) -> None:
         """Make ready what the first piece of work needs."""
         self._env_workers = env_workers
+        expected, got = self.status.recordings, self._recordings_count
+        if got < expected and self.group.writes:
+            logging.getLogger("goexplore").warning(
+                f"warning: expected {expected:,} whole episodes of the expert in {self._recordings_file}, "
+                f"got {got:,}: the rest is lost. The training goes on, but its weights will differ"
+            )
         self._prepare()
+
+    @property
+    def _recordings_count(self) -> int:
+        return len(self._rehearsals) + len(self._buffer.recordings)
 
     @property
     def _stage(self) -> Stage:
@@ -311,6 +322,7 @@ class SearchTraining(TrainingMethod):
             if self.group.writes:
                 append_recording(self._recordings_file, each, self.action_count)
             self._keep(each)
+        self.status.recordings = self._recordings_count
 
     def _clone(self, cloner: Cloner) -> None:
         status, steps = self.status, self.config.cloning.steps
