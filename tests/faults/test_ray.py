@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.commands import tables, wait_until
 from tests.exploration.test_ray import actors
-from tests.faults.test_search import begin, finish
+from tests.faults.test_search import begin, finish, lost_game_frames, wait_for_work
 
 ray = pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -127,3 +127,26 @@ def test_a_part_of_a_ray_cluster_is_lost(kind, cluster, slow, tmp_path, figures)
     assert tables(run) == tables(calm)
     figures.faults += FAULTS
     figures.survived += FAULTS
+
+
+def test_the_main_process_of_a_ray_search_is_killed(cluster, slow, tmp_path, figures):
+    chance, run = random.Random(7), tmp_path / "run"
+    mazes = ("slow", "40000", "1")
+    slow.touch()
+    for _ in range(FAULTS):
+        process = begin((*mazes, cluster.address), run)
+        wait_for_work(process, run)
+        time.sleep(3 * chance.random())
+        assert process.poll() is None, process.communicate()
+        process.kill()
+        process.communicate()
+        figures.faults += 1
+        figures.lost.append(lost_game_frames(run))
+        wait_until(lambda: not actors())  # nothing of a search that is gone stays on the nodes
+    slow.unlink()
+    code, said = finish((*mazes, cluster.address), run)
+    assert code == 0, said
+    calm = tmp_path / "calm"
+    assert finish(("two-mazes", *mazes[1:2], "0"), calm)[0] == 0
+    assert tables(run) == tables(calm)
+    figures.survived = figures.faults
