@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass
+from io import BytesIO
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ from goexplore.files import (
     drop_parts,
     pack,
     parse_json,
+    parse_table,
     read_table,
     unpack,
     whole_files,
@@ -28,6 +30,17 @@ def test_a_small_file_that_stands_for_very_much_is_refused():
     packed = pack([bytes(10**8)])
     with pytest.raises(ValueError, match="100000006 bytes of content"):
         unpack(list[bytes], packed.rstrip(b"\0"))
+
+
+@pytest.mark.parametrize("claimed", ["columns", "row groups"])
+def test_a_table_that_claims_a_million_parts_is_refused_before_there_is_room_for_them(claimed):
+    """The list's length stands before its first element: here, as a number of the Thrift compact protocol."""
+    million = b"\x19\xfc\xc0\x84\x3d"
+    one_column, no_rows = b"\x19\x1c\x48\x01a\x00", b"\x16\x00"
+    footer = b"\x15\x02" + (million if claimed == "columns" else one_column + no_rows + million)
+    file = b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+    with pytest.raises(OSError, match="Exceeded size limit"):
+        parse_table(BytesIO(file))
 
 
 @pytest.mark.parametrize("wrong", [b"", b"x", b"x" * 100, pack({"a": 1}), pack([1]), pack([b"x"])[:-1]])

@@ -30,6 +30,8 @@ _ROWS_PER_BYTE = 4
 _MEMORY_PER_BYTE, _MEMORY = 300, 2**26
 """What a table may take in memory: so many bytes for each of its file, and so many more."""
 _ROWS_AT_ONCE = 1024
+_PARTS = 10_000
+"""How many columns or row groups a table may have. Room for all of them is made before the first is read."""
 _MOST = 2**62
 """What no count can reach: with 64 bits, it could not go on from there."""
 
@@ -250,11 +252,19 @@ def read_batches(file: Path) -> Iterator[Any]:
         yield from _batches(stream)
 
 
-def _batches(stream: BinaryIO, names: Sequence[str] | None = None) -> Iterator[Any]:
+def open_parquet(stream: BinaryIO) -> Any:
+    """Open a Parquet file, whose first words may claim anything."""
     import pyarrow.parquet as pq
 
     size = stream.seek(0, os.SEEK_END)
-    parquet = pq.ParquetFile(stream, pre_buffer=False)
+    return pq.ParquetFile(
+        stream, pre_buffer=False, thrift_string_size_limit=max(size, 1), thrift_container_size_limit=_PARTS
+    )
+
+
+def _batches(stream: BinaryIO, names: Sequence[str] | None = None) -> Iterator[Any]:
+    size = stream.seek(0, os.SEEK_END)
+    parquet = open_parquet(stream)
     groups = [parquet.metadata.row_group(number) for number in range(parquet.num_row_groups)]
     rows, most = sum(group.num_rows for group in groups), _most_memory(size)
     if rows > _ROWS_PER_BYTE * size:
@@ -276,10 +286,9 @@ def _batches(stream: BinaryIO, names: Sequence[str] | None = None) -> Iterator[A
 def parse_table(stream: BinaryIO, names: Sequence[str] | None = None) -> Any:
     """Return all that a Parquet file holds, or some columns of it, as `read_batches` does."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     batches = list(_batches(stream, names))
-    schema = pq.read_schema(stream)
+    schema = open_parquet(stream).schema_arrow
     if names is not None:
         schema = pa.schema([schema.field(name) for name in schema.names if name in names])
     return pa.Table.from_batches(batches, schema)

@@ -240,6 +240,8 @@ def test_another_seed_finds_other_trajectories():
         ({"game_frames": 0}, "expected `game_frames` to be more than 0, got 0"),
         ({"minutes": 0}, "expected `minutes` to be more than 0, got 0"),
         ({"checkpoint_minutes": -1}, "expected `checkpoint_minutes` to be more than 0"),
+        ({"timeout_seconds": 1e308}, "expected `timeout_seconds` to be between 0.001 and 1,000,000"),
+        ({"memory_limit": "9" * 400}, "expected `memory_limit` to be a size"),
         ({"engine": "native"}, "expected `engine` auto for Field, which is played by its own Python code"),
     ],
 )

@@ -264,6 +264,7 @@ class TestMistakes:
             {"max_game_frames": 30},
             {"repeat_action_probability": 1.0},
             {"repetitions": 0},
+            {"repetitions": 10**9},
             {"seed": -1},
             {"seed": 2**63},
         ],

@@ -454,6 +454,8 @@ def test_sticky_actions_repeat_what_the_demonstration_played_last():
     [
         ("repeat_action_probability", 1.5),
         ("allowed_lag", -1),
+        ("allowed_lag", 10**18),
+        ("reward_scale", float("inf")),
         ("allowed_deficit", -1.0),
         ("burn_in", -1),
         ("no_ops", -1),

@@ -25,7 +25,7 @@ _SCALES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 def parse_size(size: int | str, name: str = "memory_limit") -> int:
     """Return the bytes that a number, or a text such as 2G, 500M or 1.5G means; 1K is 1,024 bytes."""
     if isinstance(size, str):
-        match = re.fullmatch(r"(\d[\d_]*(?:\.\d+)?)([KMGT]?)(?:i?B)?", size.strip(), re.IGNORECASE)
+        match = re.fullmatch(r"(\d[\d_]{0,15}(?:\.\d+)?)([KMGT]?)(?:i?B)?", size.strip(), re.IGNORECASE)
         if match is None:
             raise ConfigError(f"expected `{name}` to be a size such as 2G, 500M or 1.5G, got {size[:40]!r}")
         size = int(float(match[1].replace("_", "")) * _SCALES[match[2].upper()])

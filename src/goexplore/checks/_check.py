@@ -21,7 +21,7 @@ from goexplore import errors
 from goexplore.checks._contract import CHECKS, RETURNING, Check, Evidence, Examination, Measured, Plan
 from goexplore.checks._subject import MARKS, Call, Marks, describe_marks, explain
 from goexplore.engines import EngineWish
-from goexplore.errors import EnvironmentContractError, ReturnError, require_at_least, require_positive
+from goexplore.errors import EnvironmentContractError, ReturnError, require_at_least, require_between
 from goexplore.exploration import StartMethod
 from goexplore.problems import EngineBinding, EnvironmentSpec, Problem, find_problem
 
@@ -188,7 +188,7 @@ def _examine_ways(
 def _examine(
     problem: Problem, plan: Plan, timeout_seconds: float, start_method: StartMethod | None
 ) -> CheckReport:
-    require_positive("timeout_seconds", timeout_seconds)
+    require_between("timeout_seconds", timeout_seconds, 0.001, 1_000_000)
     method = start_method or ("fork" if sys.platform == "linux" else "spawn")
     checks: list[Check] = []
     evidence, measured = None, Measured()

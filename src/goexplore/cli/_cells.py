@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import tyro
 
 from goexplore.archive import ARCHIVE_FILE, select
@@ -17,7 +16,7 @@ from goexplore.cli._progress import log
 from goexplore.cli._text import printable
 from goexplore.envs import NOWHERE
 from goexplore.errors import require_at_least
-from goexplore.files import open_to_read
+from goexplore.files import open_parquet, open_to_read
 from goexplore.runs import SearchDirectory
 
 
@@ -48,7 +47,7 @@ def run_cells(arguments: list[str]) -> int:
         log(f"warning: {warning}")
     file = checkpoint.folder / ARCHIVE_FILE
     hidden = {"snapshot", "segment", "offset"}
-    with open_to_read(file) as opened, pq.ParquetFile(opened) as parquet:  # its path need not be UTF-8
+    with open_to_read(file) as opened, open_parquet(opened) as parquet:
         table = parquet.read([name for name in parquet.schema_arrow.names if name not in hidden])
     table = table.set_column(0, "cell", pa.array(f"0x{cell.hex()}" for cell in table["cell"].to_pylist()))
     table = table.add_column(0, "entry", pa.array(range(len(table))))

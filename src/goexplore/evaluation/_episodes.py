@@ -37,7 +37,7 @@ class EvaluationConfig:
     """Seed of all draws."""
 
     def __post_init__(self) -> None:
-        require_at_least("repetitions", self.repetitions, 1)
+        require_at_least("repetitions", self.repetitions, 1, 100_000)
         if self.max_game_frames is not None and self.max_game_frames <= MAX_NO_OPS:
             raise ConfigError(
                 f"expected `max_game_frames` to be above the {MAX_NO_OPS} no-ops, got {self.max_game_frames}"

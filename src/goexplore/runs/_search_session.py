@@ -26,6 +26,7 @@ from goexplore.errors import (
     DemonstrationError,
     EnvironmentContractError,
     GoExploreError,
+    require_between,
     require_positive,
     require_seed,
 )
@@ -153,6 +154,7 @@ def run_search(
     """
     reporter = reporter or LoggingReporter()
     require_positive("checkpoint_minutes", checkpoint_minutes)
+    require_between("timeout_seconds", timeout_seconds, 0.001, 1_000_000)
     require_seed(seed)
     seed = int(seed)
     if memory_limit is not None:

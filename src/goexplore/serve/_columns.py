@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from goexplore.archive import ARCHIVE_FILE, SEGMENTS_FILE, Actions, select, unpack_actions
 from goexplore.errors import CheckpointError, ConfigError
 from goexplore.exploration import Revision, Status
-from goexplore.files import as_record, open_to_read, parse_table
+from goexplore.files import as_record, open_parquet, open_to_read, parse_table
 from goexplore.runs import SavedFiles
 from goexplore.serve._forest import Forest
 
@@ -234,10 +234,8 @@ class Table:
 
 def _without(file: BinaryIO, name: str) -> Any:
     """Read a table without one large column."""
-    import pyarrow.parquet as pq
-
     data = BytesIO(file.read())
-    names = pq.read_schema(data).names
+    names = open_parquet(data).schema_arrow.names
     return parse_table(data, [each for each in names if each != name])
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goexplore.archive import Actions
 from goexplore.envs import Environment, EpisodeEnd, Location, Step
-from goexplore.errors import ConfigError, EngineError, require_between
+from goexplore.errors import ConfigError, EngineError, require_at_least, require_between, require_positive
 from goexplore.files import unpack
 from goexplore.play import (
     MAX_NO_OPS,
@@ -62,10 +62,11 @@ class RolloutConfig:
         require_between("repeat_action_probability", self.repeat_action_probability, 0.0, 0.999)
         require_between("after_death", self.after_death, 0.0, 1.0)
         require_between("no_ops", self.no_ops, 0, 10_000)
-        require_between("allowed_lag", self.allowed_lag, 0, math.inf)
-        require_between("allowed_deficit", self.allowed_deficit, 0, math.inf)
+        require_at_least("allowed_lag", self.allowed_lag, 0)
+        require_at_least("allowed_deficit", self.allowed_deficit, 0)
+        require_positive("reward_scale", self.reward_scale)
         require_between("burn_in", self.burn_in, 0, 10_000)
-        require_between("max_game_frames", self.max_game_frames, 1, math.inf)
+        require_at_least("max_game_frames", self.max_game_frames, 1)
 
     def shape(self, rewards: NDArray[np.float64], mean_score: float) -> NDArray[np.float64]:
         """Return rewards as the learner gets them."""
