@@ -3,6 +3,8 @@ import pytest
 
 from goexplore import _native as native
 from goexplore.games._character import CHARACTER, find_character
+from goexplore.games.montezuma_revenge import MontezumaCells
+from goexplore.games.pitfall import PitfallCells
 
 
 @pytest.mark.skipif(native.cells is None, reason="installed without a C compiler")
@@ -30,3 +32,21 @@ def test_the_compiled_search_refuses_what_does_not_fit():
         native.cells.find_character(bytes(100), 0, CHARACTER)
     with pytest.raises(ValueError, match="first row"):
         native.cells.find_character(np.zeros((10, 10), np.uint8), 11, CHARACTER)
+
+
+@pytest.mark.parametrize("cells", [MontezumaCells(), PitfallCells()])
+@pytest.mark.parametrize("size", range(25))
+def test_keys_of_damaged_archives_do_no_harm(cells, size):
+    damaged = bytes(range(1, size + 1))
+    for of_key in (
+        cells.horizontal_neighbours,
+        cells.vertical_neighbours,
+        cells.spot,
+        cells.level_of,
+        cells.rank,
+    ):
+        if of_key is not None:
+            of_key(damaged)
+    columns = cells.columns([damaged, damaged + b"x"])
+    assert {len(column) for column in columns.values()} == {2}
+    assert len(cells.areas([damaged])) == 1

@@ -1,5 +1,6 @@
 """Finding the character on the screen: what Montezuma's Revenge and Pitfall share (paper appendix A.3)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -55,9 +56,20 @@ def check_cell_size(cell_width: int, cell_height: int) -> None:
 
 def neighbours(key: CellKey, field: int) -> tuple[CellKey, ...]:
     """Return the keys that differ from `key` by one, down and up, in its byte at index `field`."""
+    if field >= len(key):  # of a damaged archive: `goexplore verify` names it
+        return ()
     value = key[field]
     head, tail = key[:field], key[field + 1 :]
     return tuple([head + bytes((near,)) + tail for near in (value - 1, value + 1) if 0 <= near <= 255])
+
+
+def key_table(keys: Sequence[CellKey], size: int, missing: int = 0) -> NDArray[np.uint8]:
+    """Return the first `size` bytes of each key as a row; what a shorter one lacks is `missing`.
+
+    Keys come from files too, which may be damaged.
+    """
+    rows = b"".join([key[:size].ljust(size, bytes((missing,))) for key in keys])
+    return np.frombuffer(rows, np.uint8).reshape(-1, size)
 
 
 def areas(

@@ -16,6 +16,7 @@ from goexplore.games._character import (
     areas,
     check_cell_size,
     find_character,
+    key_table,
     neighbours,
     require_game,
 )
@@ -142,9 +143,7 @@ class MontezumaCells(CellRepresentation):
 
     def columns(self, cells: Sequence[CellKey]) -> dict[str, NDArray[np.generic]]:
         """Return level, room, x, y, and keys: the rooms of the held keys as text, such as "1,7"."""
-        size = _SPOT.size + KEY_SLOTS
-        padded = b"".join([key.ljust(size, bytes((NO_KEY,))) for key in cells])
-        table = np.frombuffer(padded, np.uint8).reshape(-1, size)
+        table = key_table(cells, _SPOT.size + KEY_SLOTS, missing=NO_KEY)
         # There are few sets of keys: write each one once.
         packed = np.ascontiguousarray(table[:, _SPOT.size :]).view(np.uint32).ravel()
         sets, which = np.unique(packed, return_inverse=True)
@@ -176,12 +175,12 @@ class MontezumaCells(CellRepresentation):
     @staticmethod
     def level_of(key: CellKey) -> int:
         """Return the level of a cell."""
-        return key[0] << 8 | key[1]
+        return int.from_bytes(key[:2], "big")
 
     @staticmethod
     def rank(key: CellKey) -> int:
         """Return how many keys are held in a cell."""
-        return len(key) - _SPOT.size
+        return max(0, len(key) - _SPOT.size)
 
     def _forget(self) -> None:
         self._level = 0

@@ -15,6 +15,7 @@ from goexplore.games._character import (
     areas,
     check_cell_size,
     find_character,
+    key_table,
     neighbours,
     require_game,
 )
@@ -104,7 +105,7 @@ class PitfallCells(CellRepresentation):
 
     def columns(self, cells: Sequence[CellKey]) -> dict[str, NDArray[np.generic]]:
         """Return room, x and y."""
-        table = np.frombuffer(b"".join(cells), np.uint8).reshape(-1, _KEY.size).astype(np.int64)
+        table = key_table(cells, _KEY.size).astype(np.int64)
         return {"room": table[:, 0], "x": table[:, 1], "y": table[:, 2]}
 
     @staticmethod
