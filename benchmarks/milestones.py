@@ -50,7 +50,7 @@ MILESTONES = {
         seeds=3,
         samples=FIRST_KEYS[:1],
         settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1600000 "
-        "--starts.hope 0.25",
+        "--starts.hope 0.25 --starts.new-life-share 0.15",
     ),
     "sword": Milestone(
         score=2500,
