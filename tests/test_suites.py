@@ -72,10 +72,9 @@ def last_tables(run):
     "suite",
     [
         minigrid,
-        antmaze,
         pointmaze,
         minihack,
-        *(pytest.param(each, marks=pytest.mark.slow) for each in (crafter, retro, textworld)),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (antmaze, crafter, retro, textworld)),
     ],
 )
 def test_a_suite_verifies_and_resumes_to_the_same_bytes(suite, tmp_path):

@@ -125,7 +125,7 @@ def test_a_search_goes_on_from_what_another_found(field):
     assert again.archive.trajectory(0) == demonstration.actions
 
 
-@pytest.mark.parametrize("target", ["FrozenLake8x8-v1", "Taxi-v4"])
+@pytest.mark.parametrize("target", ["FrozenLake8x8-v1", pytest.param("Taxi-v4", marks=pytest.mark.slow)])
 def test_gymnasium_environments_replay_and_workers_change_nothing(target, tmp_path):
     first = goexplore.explore(target, game_frames=4_000, workers=0)
     start = max(filter(first.archive.is_explorable, range(len(first.archive))))

@@ -298,7 +298,7 @@ MISTAKES = [
     (["report", "/nowhere"], "config.json"),
     (["verify", "/nowhere"], "expected a demonstration's file, a folder of them or a sample, got '/nowhere'"),
     (["check-env", "montezuma", "--steps", "0"], "expected --steps to be 1 or more, got 0"),
-    (["check-env", "montezuma", "--timeout-seconds", "0"], "--timeout-seconds to be more than 0, got 0"),
+    (["check-env", "montezuma", "--timeout-seconds", "0"], "--timeout-seconds to be between 0.001 and"),
 ]
 
 

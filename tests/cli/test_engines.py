@@ -60,14 +60,17 @@ def test_both_engines_leave_the_same_archive_but_for_the_snapshots(tmp_path):
     assert tables(runs[0])[1] == tables(runs[1])[1]
 
 
-@pytest.mark.parametrize("workers", [["--workers", "0"], ["--workers", "1"], ["--workers", "3"]])
+@pytest.mark.parametrize(
+    "workers",
+    [["--workers", "0"], pytest.param(["--workers", "1"], marks=pytest.mark.slow), ["--workers", "3"]],
+)
 def test_the_number_of_threads_does_not_change_a_byte(explored, workers, tmp_path):
     result = goexplore("explore", "montezuma", "--run-dir", tmp_path / "run", *NATIVE, *workers)
     assert result.returncode == 0, result.stderr
     assert tables(tmp_path / "run") == tables(explored)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), signal.SIGINT])
 def test_stopped_and_resumed_the_archive_is_the_same(explored, start, number, tmp_path):
     run = tmp_path / "run"
     arguments = ["explore", "montezuma", "--run-dir", run, *NATIVE, "--checkpoint-minutes", "0.002"]

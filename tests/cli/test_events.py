@@ -100,6 +100,7 @@ def run(folder):
     return folder / "run"
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_and_resumed_the_archive_is_the_same(run, folder, start):
     arguments = [*EXPLORE, "--run-dir", "killed", "--checkpoint-minutes", "0.001", "--workers", "2"]
     process = start(*arguments, cwd=folder, env={**os.environ, "SLOW": "0.0002"})

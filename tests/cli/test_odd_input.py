@@ -16,6 +16,7 @@ from tests.cli.commands import COMMAND, goexplore, goexplore_here
 QUICK = ["--game-frames", "4K", "--engine", "ale", "--exploration.batch-size", "10", "--workers", "0"]
 
 
+@pytest.mark.slow
 def test_a_run_directory_need_not_be_utf_8(tmp_path):
     run = tmp_path / os.fsdecode(b"caf\xe9 \xff")
     result = goexplore("explore", "montezuma", "--run-dir", run, *QUICK)

@@ -21,6 +21,7 @@ def finished(tmp_path_factory):
     return run
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_and_resumed_without_the_demonstration_the_archive_is_the_same(
     finished, start, tmp_path
 ):
@@ -60,6 +61,7 @@ def test_all_that_looks_at_runs_looks_at_this_one(verb, finished, tmp_path, caps
         assert "no mismatches" in said
 
 
+@pytest.mark.slow
 def test_by_default_a_run_is_named_after_what_it_started_from(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["explore", "montezuma", "--from", KEY, "--game-frames", "1", "--workers", "0"]) == 0

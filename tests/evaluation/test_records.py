@@ -89,6 +89,7 @@ def test_an_interrupted_evaluation_goes_on(tmp_path, monkeypatch):
     assert done[-1] == 93
 
 
+@pytest.mark.slow
 def test_a_policy_s_evaluation_that_was_killed_goes_on_with_any_number_of_workers(tmp_path):
     make = functools.partial(PolicyPlayer, find_policy("montezuma-first-key"))
     config = EvaluationConfig(repetitions=1, until_score=100.0, max_game_frames=400)

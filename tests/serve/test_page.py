@@ -371,7 +371,9 @@ def test_everything_works_with_the_keyboard(opened, address):
     assert pane(tab, "pane.current") is None
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1600])
+@pytest.mark.parametrize(
+    "width", [320, 1600, *(pytest.param(each, marks=pytest.mark.slow) for each in (390, 768))]
+)
 def test_no_screen_is_too_narrow(opened, address, width):
     tab = opened(address, viewport={"width": width, "height": 800})
     tab.locator("#best").click()
@@ -598,6 +600,7 @@ def test_other_kinds_of_runs_are_shown_with_their_videos(opened, others):
         assert pane(tab, "[pane.layout.name, pane.layout.across]", 1) == ["columns", "agent_pos_0"]
 
 
+@pytest.mark.slow
 def test_another_run_in_the_same_folder_is_shown_anew(opened, served, earlier, mazes, tmp_path):
     run = Path(shutil.copytree(earlier, tmp_path / "run"))
     tab = opened(served(run, eager=True))

@@ -108,7 +108,7 @@ RECURRENT = dataclasses.replace(
 
 @pytest.mark.parametrize(
     ("config", "options"),
-    [(SMALL, {}), (SMALL, {"env_workers": 2}), (RECURRENT, {})],
+    [(SMALL, {}), (SMALL, {"env_workers": 2}), pytest.param(RECURRENT, {}, marks=pytest.mark.slow)],
     ids=["feed-forward", "worker processes", "recurrent"],
 )
 def test_a_stop_changes_nothing(tmp_path, config, options):
