@@ -29,7 +29,7 @@ from goexplore.archive._score_index import cell_digests
 from goexplore.exploration import NativeExecutor, Search
 from goexplore.files import file_sha256
 from goexplore.problems import Problem, find_problem
-from goexplore.runs import Limits, SearchDirectory, run_search
+from goexplore.runs import Limits, SearchDirectory, _search_session, run_search
 from goexplore.runs._search_session import Progress
 
 PIECE = 50_000
@@ -231,6 +231,8 @@ class Resumed:
         forget_peak()
         reporter = _Quiet()
         began = time.process_time()
+        # No trajectory of an artificial archive leads to its cell, which a resumed search would refuse.
+        _search_session._require_replay = lambda *_: None
         run_search(
             problem,
             run_dir=run_dir,
