@@ -53,7 +53,8 @@ def test_all_parts_of_the_page_are_in_the_package():
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/wrong/", "/wrong/api/runs", f"/{TOKEN}x/", f"/{TOKEN[:-1]}/", "//", "/%00/"]
+    "path",
+    ["/", "/wrong/", "/wrong/api/runs", f"/{TOKEN}x/", f"/{TOKEN[:-1]}/", "//", "/%00/", f"/x/{'9' * 5000}"],
 )
 def test_who_does_not_know_the_token_sees_nothing(client, path):
     answer = client.get(f"http://localhost{path}")
@@ -67,7 +68,18 @@ def test_an_address_without_its_last_slash_leads_to_the_page(client):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "10.0.0.7", "", "localhost@evil.example", "[::1"]
+    "host",
+    [
+        "evil.example",
+        "localhost.evil.example",
+        "10.0.0.7",
+        "",
+        "localhost@evil.example",
+        "evil.example@localhost",
+        "localhost#.evil.example",
+        "localhost/.evil.example",
+        "[::1",
+    ],
 )
 def test_other_hosts_are_refused(client, host):
     """Somebody's name may be made to point to this computer."""
@@ -146,6 +158,7 @@ def test_only_parts_of_the_page_are_sent(client, path):
         ("runs/0/metrics?since=x", 400),
         ("runs/0/metrics?since=-1", 400),
         ("runs/0/metrics?since=99999999999999999999", 400),
+        ("runs/" + "9" * 900, 404),
     ],
 )
 def test_what_is_not_there_is_told_in_one_line(client, montezuma_version, path, status):
@@ -155,3 +168,11 @@ def test_what_is_not_there_is_told_in_one_line(client, montezuma_version, path, 
     if "error" in answer.text:
         assert "Traceback" not in answer.text
         assert "\n" not in answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["runs/N", "runs/0/rooms/0/N", "runs/0/V/cells/N"])
+def test_numbers_of_thousands_of_digits_are_refused(client, montezuma_version, path):
+    """Python raises an error for them."""
+    answer = client.get(f"api/{path.replace('V', montezuma_version).replace('N', '9' * 5000)}")
+    assert answer.status_code == 414
+    assert "\n" not in answer.text

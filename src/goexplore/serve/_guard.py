@@ -24,6 +24,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+_LONGEST_PATH = 1000
+
 
 class Guard:
     """Refuses requests before anything looks at them. The token is the first part of every path.
@@ -74,10 +76,14 @@ class Guard:
             return PlainTextResponse(
                 "expected the address that `goexplore serve` printed, with its token, got another", 403
             )
+        if len(scope["path"]) > _LONGEST_PATH:  # Python reads no number of thousands of digits
+            return PlainTextResponse(f"expected a path of at most {_LONGEST_PATH} characters, got more", 414)
         return RedirectResponse(f"{parts[1]}/") if len(parts) == 2 else None
 
     def _is_ours(self, address: str) -> bool:
         try:
-            return (urlsplit(address).hostname or "") in self._hosts
+            parts = urlsplit(address)
+            more = parts.username is not None or parts.path or parts.query or parts.fragment
+            return not more and (parts.hostname or "") in self._hosts
         except ValueError:
             return False
