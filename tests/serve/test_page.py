@@ -279,6 +279,40 @@ def test_cells_are_filtered_and_a_mistake_is_told(opened, address, montezuma):
     assert pixels(tab) == before
 
 
+def test_a_run_that_is_switched_on_joins_the_others(opened, address, montezuma, mazes):
+    """Filter, lasso and time are those of all runs that are shown."""
+    first, second = (SavedRun.open(run).archive for run in (montezuma, mazes))
+    tab = opened(address)
+
+    def counts(condition, *archives):
+        matching = sum(int((archive.values("length") > condition).sum()) for archive in archives)
+        text = f"{matching:,} of {sum(map(len, archives)):,} cells"
+        wait_for(tab, f"document.getElementById('found').textContent === '{text}'")
+
+    tab.locator("#lasso").click()
+    tab.locator("#filter").fill("length > 30")
+    tab.keyboard.press("Enter")
+    counts(30, first)
+    tab.locator("#runs button").nth(1).click()
+    counts(30, first, second)
+    assert pane(tab, "pane.stage.lassoing", 1)
+    tab.locator("#runs button").nth(0).click()
+    counts(30, second)
+    now = f"now: {SavedRun.open(mazes).status.game_frames / 1000:.3g}K game frames"
+    wait_for(tab, f"document.getElementById('now').textContent === '{now}'")
+    tab.locator("#filter").fill("length > 20")
+    tab.keyboard.press("Enter")
+    counts(20, second)
+    tab.locator("#lasso").click()
+    tab.locator("#runs button").nth(0).click()
+    counts(20, first, second)
+    assert not pane(tab, "pane.stage.lassoing")
+    tab.locator("#filter").fill("keys == 0")
+    tab.keyboard.press("Enter")
+    wait_for(tab, "document.getElementById('said').textContent.includes('expected a column')")
+    assert tab.locator("#found").inner_text() == "", "the filter is not applied to all that is shown"
+
+
 def test_a_lasso_selects_and_lists_cells(opened, address):
     tab = opened(address)
     tab.locator("#lasso").click()
@@ -463,11 +497,15 @@ def test_the_page_follows_a_run_that_grows_vanishes_and_comes_back(
     run = Path(shutil.copytree(earlier, tmp_path / "run"))
     tab = opened(served(run, eager=True))
     rows = pane(tab, "pane.rows")
+    tab.locator("#filter").fill("length >= 0")
+    tab.keyboard.press("Enter")
     newer = checkpoint(montezuma)
     shutil.copytree(newer, tmp_path / newer.name)
     (tmp_path / newer.name).rename(run / "checkpoints" / newer.name)
     wait_for_pane(tab, f"pane.rows > {rows}", 90)
-    wait_for_pane(tab, f"pane.places.length === {3 * len(SavedRun.open(montezuma).archive)}")
+    rows = len(SavedRun.open(montezuma).archive)
+    wait_for_pane(tab, f"pane.places.length === {3 * rows}")
+    wait_for(tab, f"document.getElementById('found').textContent === '{rows:,} of {rows:,} cells'")
     run.rename(tmp_path / "elsewhere")
     wait_for(tab, "document.getElementById('notices').textContent.includes('not there any more')")
     assert pixels(tab) > 500, "what was read is still shown"

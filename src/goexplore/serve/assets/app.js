@@ -60,7 +60,7 @@ async function update(view, before = null) {
       if (sight.kind === "training") pane.update();
     }
     if (sight.version && sight.version !== view.version && sight.state !== "gone") {
-      if (!view.version && pane.data) pane.filter = applied;
+      const isFirst = !view.version;
       await pane.refresh();
       if (pane !== view.pane) return; // another run is in the folder
       view.version = pane.data?.about.version ?? sight.version;
@@ -68,6 +68,8 @@ async function update(view, before = null) {
       if (failed) say("");
       drawTools();
       setTime(time);
+      drawFound();
+      if (isFirst) await join(view);
     }
     view.trouble = null;
   } catch (error) {
@@ -129,6 +131,7 @@ function toggle(view) {
   if (view.shown) {
     update(view);
     activate(view);
+    join(view);
   } else if (active === view) {
     const other = views.find((each) => each.shown && each.pane);
     if (other) activate(other);
@@ -141,6 +144,15 @@ function toggle(view) {
   drawPanes();
   drawCurves();
   drawTools();
+  drawFound();
+  if (ready().length) setTime(time);
+}
+
+/** Brings a pane that has not been there to what all of them have in common; `toggle` sets the time. */
+async function join(view) {
+  if (!ready().includes(view)) return;
+  lasso($("lasso").getAttribute("aria-pressed") === "true");
+  if (view.pane.filter !== applied) await applyFilter([view]);
 }
 
 /** Shows which pane is the active one, if there are several. */
@@ -270,13 +282,20 @@ async function filter() {
   const condition = $("filter").value;
   if (condition === applied) return; // Enter changes the field and submits the form
   applied = condition;
-  let found = 0, all = 0;
-  const right = await attempt(ready(), async (pane) => {
-    found += await pane.setFilter(condition);
-    all += pane.rows;
-  });
+  await applyFilter(ready());
+}
+
+async function applyFilter(chosen) {
+  const condition = applied, right = await attempt(chosen, (pane) => pane.setFilter(condition));
   $("filter").setAttribute("aria-invalid", String(!right));
-  $("found").textContent = right && condition.trim() ? `${whole(found)} of ${whole(all)} cells` : "";
+  drawFound();
+}
+
+/** Says how many cells the filter is true of, unless it cannot be applied to all runs that are shown. */
+function drawFound() {
+  const panes = ready().map(({ pane }) => pane), sum = (count) => whole(panes.reduce((all, pane) => all + count(pane), 0));
+  const isApplied = applied.trim() && panes.every((pane) => pane.filter === applied);
+  $("found").textContent = isApplied ? `${sum((pane) => pane.matching)} of ${sum((pane) => pane.rows)} cells` : "";
 }
 
 function lasso(on = $("lasso").getAttribute("aria-pressed") !== "true") {

@@ -99,7 +99,7 @@ export class SearchPane {
     if (!this.data.column(this.colour)) this.colour = "found_at_game_frame";
     if (this.selected) this.selected = grown(this.selected, about.rows);
     await this.#load();
-    if (this.filter) await this.setFilter(this.filter).catch(() => this.setFilter(""));
+    if (this.filter.trim()) await this.setFilter(this.filter).catch(() => this.setFilter(""));
     this.empty.hidden = true;
     this.#say();
     this.stage.draw();
@@ -228,11 +228,15 @@ export class SearchPane {
 
   // What is asked of it
 
-  /** Shows only cells that a condition is true of; returns how many, or raises what is wrong with it. */
+  /** Shows only cells that a condition is true of; raises what is wrong with it. */
   async setFilter(condition) {
     this.matches = condition.trim() ? await this.data.matching(condition) : null;
-    this.filter = condition.trim() ? condition : "";
+    this.filter = condition;
     this.#mark();
+  }
+
+  /** How many cells the filter is true of. */
+  get matching() {
     return this.matches ? this.matches.reduce((sum, one) => sum + one, 0) : this.rows;
   }
 
