@@ -370,7 +370,9 @@ def test_the_slider_replays_the_growth(opened, address, montezuma):
     assert 0 < count < len(found)
     assert f"{count:,} cells" in tab.locator(".facts").first.inner_text()
     assert pixels(tab) < all_of_them
+    assert "found just before" in tab.locator(".scale").first.inner_text(), "what another colour means"
     tab.locator("#slider").fill("1000")
+    assert "found just before" not in tab.locator(".scale").first.inner_text()
     assert pixels(tab) == all_of_them
     tab.locator("h1").click()
     tab.keyboard.press("Space")
@@ -431,6 +433,18 @@ def test_no_screen_is_too_narrow(opened, address, width):
     assert tab.evaluate(inside), "a stage covers its legend"
 
 
+def test_a_phone_shows_the_way_on_the_map_above_the_video(opened, address):
+    tab = opened(address, viewport={"width": 390, "height": 844})
+    tab.locator("#best").click()
+    tab.wait_for_selector("#details video")
+    inside = """(() => {
+        const map = document.querySelector(".stage").getBoundingClientRect();
+        const video = document.querySelector("#details video").getBoundingClientRect();
+        return (map.top + map.bottom) / 2 > 0 && video.bottom <= innerHeight;
+    })()"""
+    wait_for(tab, f"scrollY > 0 && {inside}")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_in_light_and_dark(opened, address, scheme):
     tab = opened(address, color_scheme=scheme)
@@ -458,6 +472,7 @@ def test_a_training_shows_its_curves_deaths_and_episodes(opened, address):
     wait_for(tab, "document.querySelectorAll('.training .charts .uplot').length >= 3", 60)
     assert "Starting points" in tab.locator(".charts").inner_text()
     wait_for(tab, "document.querySelectorAll('.episodes button:enabled').length === 31")
+    assert "training frames" in tab.locator("select[aria-label='Evaluation']").inner_text()
     wait_for(tab, "document.querySelector('#details').textContent.includes('Where lives end')")
     wait_for(tab, "document.querySelector('#details').textContent.includes('Rollouts that ended last')")
     wait_for(tab, "document.querySelectorAll('.rollouts tbody tr').length === 15")

@@ -19,6 +19,7 @@ const STANDARD = new Set([
   ...Object.keys(MEANING), "level", "room", "end", "event", "objective", "entry",
 ]);
 
+const JUST_FOUND = "#ff6b47"; // as the shader colours cells that were found shortly before the time that is shown
 const MOST_BRANCHES = 10000; // cells of which the branches of the tree are drawn
 
 export class SearchPane {
@@ -68,6 +69,11 @@ export class SearchPane {
 
   get isTree() {
     return this.layout?.name === "tree";
+  }
+
+  /** Whether the map shows an earlier time than that of the checkpoint. */
+  get isPast() {
+    return this.time < this.frames;
   }
 
   // Reading
@@ -242,7 +248,9 @@ export class SearchPane {
 
   setTime(gameFrames) {
     if (this.time === gameFrames) return;
+    const wasPast = this.isPast;
     this.time = gameFrames;
+    if (this.isPast !== wasPast) this.#explain(this.data.column(this.colour));
     this.#order();
     this.#say();
     this.stage.draw();
@@ -389,13 +397,14 @@ export class SearchPane {
       const { low, high, logarithmic } = this.painted;
       parts.push(make("span", {}, shown(low)), bar(this.palette), make("span", {}, `${shown(high)}${logarithmic ? ", logarithmic" : ""}`));
     }
+    if (this.isPast) parts.push(key(JUST_FOUND, "found just before"));
     this.legend.replaceChildren(...parts);
   }
 
   #say() {
     const { status, problem } = this.data.about ?? {};
     if (!status) return;
-    const past = this.time < this.frames, limit = this.time / this.frames, then = past ? this.#then() : status;
+    const past = this.isPast, limit = this.time / this.frames, then = past ? this.#then() : status;
     const cells = past ? this.found.reduce((sum, at) => sum + (at <= limit), 0) : status.cells, facts = [["", problem], [whole(cells), "cells"]];
     if (then) {
       facts.push([then.has_result ? shown(then.best_score) : "no", "best score"]);

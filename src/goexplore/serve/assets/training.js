@@ -249,7 +249,7 @@ export class TrainingPane {
     }
     const chosen = evaluations[this.evaluation] ?? evaluations[0];
     const select = make("select", { "aria-label": "Evaluation" }, ...evaluations.map((each, i) => make("option", { value: i, selected: i === this.evaluation },
-      `${short(each.training_frames)} frames, ${each.until_score === null ? "whole games" : `until ${shown(each.until_score)} points`}`)));
+      `${short(each.training_frames)} training frames, ${each.until_score === null ? "whole games" : `until ${shown(each.until_score)} points`}`)));
     select.addEventListener("change", () => {
       this.evaluation = Number(select.value);
       this.stage.draw();
