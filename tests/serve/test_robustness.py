@@ -42,6 +42,8 @@ def test_a_run_that_vanishes_is_gone_and_comes_back(serving, copy):
         "what was read is still there"
     )
     assert client.get(f"api/runs/0/{version}/cells/3").status_code == 200
+    for what in ("picture", "way", "video/0", "demonstration"):
+        assert client.get(f"api/runs/0/{version}/cells/3/{what}").status_code == 200, what
     copy.with_name("elsewhere").rename(copy)
     assert look(client)["state"] == "stopped"
     assert look(client)["version"] == version

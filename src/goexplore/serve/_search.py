@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import tempfile
 import time
@@ -72,6 +73,7 @@ class SearchSource(Source):
         self._setting: jobs.Setting | None = None
         self._problem: Problem | None = None
         self._start_length = 0
+        self._seed: int | None = None
         self._explore_again: list[str] = []
         self.unplayable: str | None = None
         """Why there are no pictures, if there are none."""
@@ -132,6 +134,8 @@ class SearchSource(Source):
         start = directory.start()
         self._start_length = 0 if start is None else len(start.actions)
         self._explore_again = explore_again_command(directory)
+        with contextlib.suppress(GoExploreError):  # only demonstrations need it
+            self._seed = directory.seed()
         try:
             problem = directory.problem(self.given).after_revisions(table.revisions)
             if problem != self._problem:
@@ -381,7 +385,7 @@ class SearchSource(Source):
         problem = self._playable()
         provenance = {
             "run": self.path.name,
-            "seed": SearchDirectory(self.path).seed(),
+            "seed": SearchDirectory(self.path).seed() if self._seed is None else self._seed,
             "entry": entry,
             "cell": opened.row["cell"].removeprefix("0x"),
             "search_game_frames": opened.search_game_frames,
