@@ -249,8 +249,20 @@ def test_a_demonstration_is_saved(opened, address, tmp_path):
     tab.locator("#best").click()
     with tab.expect_download(timeout=60_000) as download:
         tab.locator("a", has_text="Save as demonstration").click()
+    assert re.fullmatch(r"montezuma_revenge-cell-\d+\.demo\.json", download.value.suggested_filename)
     download.value.save_as(tmp_path / "it.demo.json")
     assert len(read_demonstration(tmp_path / "it.demo.json").actions) > 0
+
+
+def test_the_page_says_why_a_demonstration_cannot_be_saved(opened, address):
+    tab = opened(address)
+    tab.route(
+        "**/demonstration", lambda route: route.fulfill(status=503, json={"error": "it does not replay"})
+    )
+    tab.locator("#best").click()
+    tab.locator("a", has_text="Save as demonstration").click()
+    wait_for(tab, "document.querySelector('#details .row .wrong')?.textContent === 'it does not replay'")
+    opened.complaints.clear()  # Chromium's own line about the answer
 
 
 def test_cells_are_filtered_and_a_mistake_is_told(opened, address, montezuma):

@@ -26,6 +26,12 @@ export const json = async (path) => (await ask(path)).json();
 export const blob = async (path) => (await ask(path)).blob();
 export const bytes = async (path) => (await ask(path)).arrayBuffer();
 
+/** Returns the content of a file, and the name that the server gives it. */
+export async function file(path) {
+  const answer = await ask(path), named = /filename="(.+)"/.exec(answer.headers.get("Content-Disposition"));
+  return { content: await answer.blob(), name: named?.[1] ?? "" };
+}
+
 const ARRAYS = { u1: Uint8Array, i2: Int16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
 
 /** Returns a column, brought from an older checkpoint to a newer one (see `pack_change` of the server). */

@@ -1,6 +1,6 @@
 // Everything about one cell, or about a selection of cells.
 
-import { blob } from "./api.js";
+import { blob, file } from "./api.js";
 import { command, make, shown, whole } from "./dom.js";
 import { MEANING } from "./pane.js";
 import { Player } from "./player.js";
@@ -127,11 +127,31 @@ export class Details {
   #onwards(cell, at) {
     const parts = [make("h3", {}, "Go on from here")];
     if (cell.film && cell.values.length > 0) {
-      const link = make("a", { href: `api/${at}/demonstration`, download: "" }, "Save as demonstration");
-      parts.push(make("p", { className: "row" }, link, make("span", { className: "quiet" }, "replayed, then downloaded")));
+      const path = `${at}/demonstration`, link = make("a", { href: `api/${path}` }, "Save as demonstration");
+      const said = make("span", { className: "quiet", role: "status" }, "replayed, then downloaded");
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        this.#save(path, said);
+      });
+      parts.push(make("p", { className: "row" }, link, said));
     }
     const commands = Object.entries(cell.commands).flatMap(([what, text]) => [make("p", { className: "label" }, COMMANDS[what]), command(text)]);
     return [...parts, make("p", { className: "quiet" }, "Commands for a terminal:"), ...commands, make("p", { className: "quiet" }, make("code", {}, cell.values.cell))];
+  }
+
+  /** Downloads a file; says what goes wrong, which a browser would not. */
+  async #save(path, said) {
+    said.className = "quiet";
+    said.textContent = "Replaying …";
+    try {
+      const { content, name } = await file(path), address = URL.createObjectURL(content);
+      make("a", { href: address, download: name }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 60000);
+      said.textContent = "downloaded";
+    } catch (error) {
+      said.className = "wrong";
+      said.textContent = error.message;
+    }
   }
 
   /** Shows what a selection has in common. */
