@@ -34,7 +34,7 @@ class TestFindDetour:
     def test_the_way_leads_to_further_progress(self):
         game = self.astray()
         begin = game.situation()
-        way, spent = find_detour(game, begin, SplitMix64(0), beyond=1, budget=5000)
+        way, spent = find_detour(game, begin, SplitMix64(0), beyond=1, budget=5000, safe=30)
         assert len(way.actions) < spent <= 5000
         game.restore(begin)
         for action in way.actions:
@@ -45,7 +45,7 @@ class TestFindDetour:
         assert len(way.places) == len(way.rewards) + 1 == len(way.actions) + 1
 
     def test_it_may_have_to_be_more_than_a_little(self):
-        way, _ = find_detour(*self.from_here(), SplitMix64(0), beyond=6, budget=20_000)
+        way, _ = find_detour(*self.from_here(), SplitMix64(0), beyond=6, budget=20_000, safe=30)
         assert way.places[-1].key == b"(7, 0)"
 
     def from_here(self):
@@ -53,12 +53,14 @@ class TestFindDetour:
         return game, game.situation()
 
     def test_one_seed_gives_one_way(self):
-        ways = [find_detour(*self.from_here(), SplitMix64(3), beyond=1, budget=5000) for _ in range(2)]
+        ways = [
+            find_detour(*self.from_here(), SplitMix64(3), beyond=1, budget=5000, safe=30) for _ in range(2)
+        ]
         assert ways[0] == ways[1]
-        assert find_detour(*self.from_here(), SplitMix64(4), beyond=1, budget=5000) != ways[0]
+        assert find_detour(*self.from_here(), SplitMix64(4), beyond=1, budget=5000, safe=30) != ways[0]
 
     def test_there_may_be_none(self):
-        way, spent = find_detour(*self.from_here(), SplitMix64(0), beyond=11, budget=2000)
+        way, spent = find_detour(*self.from_here(), SplitMix64(0), beyond=11, budget=2000, safe=30)
         assert way is None
         assert 2000 <= spent < 2100
 
@@ -69,13 +71,13 @@ class TestFindDetour:
             raise EngineError("expected an opcode that is known, got another")
 
         monkeypatch.setattr(game, "step", fail)
-        assert find_detour(game, begin, SplitMix64(0), beyond=1, budget=50) == (None, 50)
+        assert find_detour(game, begin, SplitMix64(0), beyond=1, budget=50, safe=30) == (None, 50)
 
     def test_a_treasure_may_have_to_be_fetched_first(self):
         """The way back is over the same places, with more points."""
         game = field(bytes([RIGHT] * 5 + [LEFT] * 5))()
         game.reset()
-        way, _ = find_detour(game, game.situation(), SplitMix64(1), beyond=8, budget=20_000)
+        way, _ = find_detour(game, game.situation(), SplitMix64(1), beyond=8, budget=20_000, safe=30)
         assert sum(way.rewards) == 10.0
         assert way.places[-1].key == b"(1, 0)"
 
@@ -85,7 +87,7 @@ class TestFindDetour:
         game = guide([demonstration], native(demonstration.env), DefaultCells())()
         game.reset()
         begin = game.situation()
-        way, _ = find_detour(game, begin, SplitMix64(0), beyond=8, budget=50_000)
+        way, _ = find_detour(game, begin, SplitMix64(0), beyond=8, budget=50_000, safe=30)
         game.restore(begin)
         for action in way.actions:
             assert not game.step(action, None).lost_life

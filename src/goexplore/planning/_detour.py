@@ -23,8 +23,6 @@ _LENGTH = 40
 """Training frames that are explored from a cell at a time."""
 _REPEAT = 8
 """Training frames for which an action is held, on average: as in Phase 1 (paper appendix A.3)."""
-_SAFE = 30
-"""Training frames that have to be survived after what was found, doing what the demonstrations do."""
 
 
 class _Cell(NamedTuple):
@@ -34,11 +32,12 @@ class _Cell(NamedTuple):
 
 
 def find_detour(
-    game: GuidedGame, begin: Situation, random: SplitMix64, *, beyond: int, budget: int
+    game: GuidedGame, begin: Situation, random: SplitMix64, *, beyond: int, budget: int, safe: int
 ) -> tuple[Trajectory | None, int]:
     """Return a way from a situation to more than some progress, and what it took to find it.
 
-    It is None if `budget` training frames do not find one.
+    It is None if `budget` training frames do not find one. Following the demonstrations for `safe` training
+    frames after it must lose no life.
 
     The way ignores sticky actions; an expert that follows it must handle them.
     """
@@ -69,8 +68,8 @@ def find_detour(
                 break
             actions.append(held)
             if game.progress > beyond:
-                spent += _SAFE
-                if _is_safe(game):
+                spent += safe
+                if _is_safe(game, safe):
                     return _play(game, begin, actions), spent + len(actions)
                 break
             found = _cell_of(game)
@@ -85,9 +84,9 @@ def _cell_of(game: GuidedGame) -> Hashable:
     return place.key, tuple(each // _COARSE for each in place.position), game.score
 
 
-def _is_safe(game: GuidedGame) -> bool:
+def _is_safe(game: GuidedGame, safe: int) -> bool:
     """Return whether following the demonstrations from here survives for a while. This advances the game."""
-    for _ in range(_SAFE):
+    for _ in range(safe):
         if game.reference.is_at_the_end(game.tracker):
             return True
         try:

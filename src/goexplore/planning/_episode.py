@@ -16,8 +16,6 @@ from goexplore.planning._simulator import make_simulator
 from goexplore.play import MAX_NO_OPS
 from goexplore.random import SplitMix64, stream_state
 
-_BEFORE_DEATH = 45
-"""Training frames before a lost life that are not to be learnt from: they led there."""
 _SEARCH_AFTER = 60
 """A search for a detour begins after every so many training frames without progress."""
 _TRIED = 8
@@ -31,7 +29,7 @@ class ExpertPlayer:
 
     def __init__(self, guide: Guide, config: ExpertConfig, *, no_ops: int = MAX_NO_OPS) -> None:
         """See `goexplore.planning.guide`."""
-        self._guide, self._config, self.no_ops = guide, config, no_ops
+        self._guide, self.config, self.no_ops = guide, config, no_ops
         self.game = guide()
         self.reference = guide.reference
         self.expert = self._make_expert(guide)
@@ -39,7 +37,7 @@ class ExpertPlayer:
         """The game in which detours are searched for, once that was needed."""
 
     def _make_expert(self, guide: Guide) -> Expert:
-        config, env = self._config, self.game.game.env
+        config, env = self.config, self.game.game.env
         simulator = make_simulator(guide(), horizon=config.horizon, ceiling=config.ceiling)
         return Expert(guide.reference, simulator, config, action_count=env.action_count, no_op=env.no_op)
 
@@ -67,7 +65,7 @@ class ExpertPlayer:
         ending: Ending | None = None
         while ending is None:
             waited = len(chosen) - best_at
-            if waited and waited % _SEARCH_AFTER == 0 and self._config.search:
+            if waited and waited % _SEARCH_AFTER == 0 and self.config.search:
                 searched += detour.simulated if detour else 0
                 detour, spent = self._search(best, stream_state(seed, 2, len(chosen)))
                 searched += spent
@@ -97,7 +95,8 @@ class ExpertPlayer:
             elif len(chosen) - best_at >= _STUCK:
                 ending = "stuck"
             yield None
-        good = {"goal": len(chosen), "stuck": best_at}.get(ending, max(0, len(chosen) - _BEFORE_DEATH))
+        # What led to a lost life is not to be learnt from: all that the expert did since it could see that.
+        good = {"goal": len(chosen), "stuck": best_at}.get(ending, max(0, len(chosen) - self.config.horizon))
         yield Recording(
             no_ops=no_ops,
             played=as_actions(played, action_count),
@@ -116,7 +115,12 @@ class ExpertPlayer:
             self._searching = self._guide()
         begin = self.game.situation()
         way, spent = find_detour(
-            self._searching, begin, SplitMix64(seed), beyond=beyond, budget=self._config.search
+            self._searching,
+            begin,
+            SplitMix64(seed),
+            beyond=beyond,
+            budget=self.config.search,
+            safe=self.config.horizon,
         )
         if way is None:
             return None, spent

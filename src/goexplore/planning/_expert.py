@@ -43,7 +43,8 @@ class ExpertConfig:
     """How the expert plans."""
 
     horizon: int = 44
-    """Training frames that a plan is tried for."""
+    """Training frames that a plan is tried for. It must be longer than the time between a deadly mistake and
+    the lost life: 60 in Pitfall, whose character sinks slowly."""
     ceiling: int = 60
     """Progress, in training frames of the demonstration, beyond which more does not count."""
     tries: int = 8

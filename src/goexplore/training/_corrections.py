@@ -23,16 +23,17 @@ _ROLL_IN = (30, 200)
 """Training frames that the policy plays, at least and at most."""
 _STUCK = 60
 """Training frames without progress after which the expert takes over."""
-_BACK = range(4, 61, 4)
-"""Training frames before a lost life at which the expert tries to take over, the latest first.
+_BEYOND = 16
+"""Training frames beyond the expert's horizon, before a lost life, from which it may have to take over, and
+for which it plays then."""
+_EVERY = 4
+"""Training frames between the moments at which it tries to take over, the latest first.
 
 The expert plans on the game's full state, so it knows when the floor of the next room will appear. It would
 wait in the room before, but the policy can only learn to wait where it sees the floor.
 """
 _HOPELESS = 0.35
 """Share of tries that must survive, or it is too late."""
-_LENGTH = 60
-"""Training frames that the expert plays."""
 
 
 class Corrector:
@@ -48,6 +49,7 @@ class Corrector:
     ) -> None:
         """The policy's logits are multiplied by `sharpen`."""
         self._player, self._policy, self._buffer, self._sharpen = player, policy, buffer, sharpen
+        self._length = player.config.horizon + _BEYOND
         self._game: GuidedGame = player.game
         self._game.game.reset()
         self._preprocessor = Preprocessor(self._game.game.env, buffer.preprocessing)
@@ -82,7 +84,7 @@ class Corrector:
                 return None
             if step - best_at >= _STUCK:
                 break
-        for back in _BACK if lost else (1,):
+        for back in range(_EVERY, self._length + 1, _EVERY) if lost else (1,):
             if len(history) < back:
                 break
             game.restore(history[-back])
@@ -130,7 +132,7 @@ class Corrector:
         """Let the expert play on; return whether it survives."""
         game, expert = self._game, self._player.expert
         expert.begin(seed)
-        for step in range(_LENGTH):
+        for step in range(self._length):
             decision = expert.decide(game.situation())
             if step == 0 and decision.judgement.survival < _HOPELESS:
                 return False
