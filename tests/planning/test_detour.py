@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from goexplore.envs import Step
 from goexplore.errors import EngineError
 from goexplore.planning import Decision, ExpertConfig, ExpertPlayer, Judgement, guide
 from goexplore.planning._detour import find_detour
@@ -13,18 +14,45 @@ from tests.fields import Field
 from tests.training.mazes import demonstrate, first_key, native
 
 RIGHT, LEFT, DOWN = 0, 1, 2
+ALONG = bytes([RIGHT] * 11)
 SHORT = ExpertConfig(horizon=6, tries=2, plans=4, random_plans=0, search=3000)
 
 
-def field(actions, repeat=0.0):
-    spec = FactorySpec(Field)
-    return guide([demonstrate(actions, Field)], spec, DefaultCells(), repeat_action_probability=repeat)
+def field(actions, repeat=0.0, env=Field):
+    spec = FactorySpec(env)
+    return guide([demonstrate(actions, env)], spec, DefaultCells(), repeat_action_probability=repeat)
+
+
+class Bog(Field):
+    """After a while, whoever steps on the fifth place of the first row sinks, and dies 20 steps later."""
+
+    deep = (4, 0)
+
+    def reset(self):
+        super().reset()
+        self.steps = self.sinking = 0
+
+    def step(self, action):
+        self.steps += 1
+        if self.sinking:
+            self.sinking += 1
+            return Step(0.0, terminated=self.sinking > 20)
+        step = super().step(action)
+        self.sinking = int((self.x, self.y) == self.deep and self.steps > len(ALONG))
+        return step
+
+    def snapshot(self):
+        return super().snapshot() + bytes([self.steps, self.sinking])
+
+    def restore(self, snapshot):
+        super().restore(snapshot[:3])
+        self.steps, self.sinking = snapshot[3:]
 
 
 class TestFindDetour:
-    def astray(self):
+    def astray(self, env=Field):
         """Return a game that should be in the second row, and is far below it."""
-        game = field(bytes([RIGHT] * 11))()
+        game = field(ALONG, env=env)()
         game.reset()
         for action in (RIGHT, *[DOWN] * 9):
             game.step(action, None)
@@ -58,6 +86,17 @@ class TestFindDetour:
         ]
         assert ways[0] == ways[1]
         assert find_detour(*self.from_here(), SplitMix64(4), beyond=1, budget=5000, safe=30) != ways[0]
+
+    @pytest.mark.parametrize(("safe", "is_fooled"), [(5, True), (30, False)])
+    def test_a_slow_death_is_no_way_on(self, safe, is_fooled):
+        ways = []
+        for seed in range(6):
+            game = self.astray(Bog)
+            ways.append(
+                find_detour(game, game.situation(), SplitMix64(seed), beyond=3, budget=20_000, safe=safe)[0]
+            )
+        assert any(way.places[-1].key == b"(4, 0)" for way in ways if way is not None) is is_fooled
+        assert any(way is not None for way in ways)
 
     def test_there_may_be_none(self):
         way, spent = find_detour(*self.from_here(), SplitMix64(0), beyond=11, budget=2000, safe=30)
