@@ -158,7 +158,7 @@ def test_nodes_are_killed_and_join_in_the_middle_and_nothing_changes(
     nodes, kills = [cluster.add_node(num_cpus=2)], []
 
     def kill_one(batches, search):
-        if nodes and search.status.batches == batches:
+        if nodes and search.status.batches == batches and search.unfinished_game_frames:
             kill(nodes.pop(), cluster)
             kills.append(batches)
 
@@ -266,7 +266,7 @@ def test_a_batch_that_was_interrupted_can_be_run_again(executor_of, tmp_path):
     for batch in range(1, 4):
 
         def interrupt(search, batch=batch):
-            if search.status.batches == batch:
+            if search.status.batches == batch and search.unfinished_game_frames:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):

@@ -111,8 +111,9 @@ def test_ticks_tell_of_frames_before_the_batch_is_done():
     search.run(
         lambda status: status.batches >= 1, tick=lambda search: heard.append(search.unfinished_game_frames)
     )
-    assert len(heard) == 20
+    assert len(heard) == 21
     assert heard == sorted(heard)
+    assert heard[0] == 0
     assert heard[-1] == search.status.game_frames
     assert search.unfinished_game_frames == 0
 

@@ -50,3 +50,8 @@ def test_keys_of_damaged_archives_do_no_harm(cells, size):
     columns = cells.columns([damaged, damaged + b"x"])
     assert {len(column) for column in columns.values()} == {2}
     assert len(cells.areas([damaged])) == 1
+
+
+def test_a_damaged_key_of_megabytes_ranks_as_one_with_all_keys():
+    assert MontezumaCells().rank(bytes(5) + b"\1" * 4) == 4
+    assert MontezumaCells().rank(bytes(3_000_000)) == 4

@@ -12,7 +12,7 @@ import pytest
 
 from goexplore.cli._progress import show_search
 from goexplore.errors import CheckpointError, ConfigError
-from goexplore.exploration import ExplorationConfig, Status
+from goexplore.exploration import ExplorationConfig, Search, SerialExecutor, Status
 from goexplore.files import file_sha256, json_sha256
 from goexplore.problems import Problem, find_problem
 from goexplore.runs import Limits, LoggingReporter, SavedRun, SearchDirectory, on_interrupt, run_search
@@ -81,7 +81,7 @@ def test_progress_tells_frames_rate_memory_and_time_left(tmp_path, monkeypatch):
     assert heard[-1].status.game_frames >= 4000
     assert heard[-1].game_frames_per_second > 0
     assert heard[-1].memory_bytes > 10**7
-    assert heard[1].seconds_left > 0
+    assert heard[2].seconds_left > 0  # before the first exploration there is no rate yet
     assert heard[-1].seconds_left == 0
 
 
@@ -173,6 +173,27 @@ def test_one_interrupt_saves_what_was_found(tmp_path, monkeypatch):
     assert outcome.run.read_checkpoint().status.batches == 1
 
 
+def test_an_interrupt_while_cells_are_chosen_does_not_wait_for_the_batch(tmp_path, monkeypatch):
+    select, explored = Search._select, []
+
+    def choose(self):
+        if self.status.batches == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return select(self)
+
+    class Counting(SerialExecutor):
+        def run(self, tasks, on_result):
+            explored.append(len(tasks))
+            return super().run(tasks, on_result)
+
+    monkeypatch.setattr(Search, "_select", choose)
+    monkeypatch.setattr("goexplore.problems._problem.SerialExecutor", Counting)
+    outcome = search(tmp_path / "run", game_frames=100_000)
+    assert outcome.interrupted
+    assert len(explored) == 1
+    assert outcome.run.read_checkpoint().status.batches == 1
+
+
 def test_a_second_interrupt_stops_at_once(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         search(tmp_path / "run", reporter=Impatient(2))
@@ -245,6 +266,14 @@ def test_counts_that_nobody_can_have_counted_are_refused(tmp_path, name, count):
     alter(tmp_path / "run", name, lambda counts: [*counts[:-1], count])
     with pytest.raises(CheckpointError, match=f"{name} {count}, which is no count"):
         search(tmp_path / "run", game_frames=4000, resume=True)
+
+
+@pytest.mark.parametrize("score", [float("inf"), float("nan")])
+def test_scores_that_nobody_can_have_won_are_refused(tmp_path, score):
+    search(tmp_path / "run", game_frames=2000)
+    alter(tmp_path / "run", "score", lambda scores: [*scores[:-1], score])
+    with pytest.raises(CheckpointError, match="score that are not finite"):
+        SavedRun.open(tmp_path / "run")
 
 
 def test_an_archive_without_entries_is_refused(tmp_path):

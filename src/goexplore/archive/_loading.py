@@ -154,6 +154,8 @@ def _floats(batch: Any, name: str) -> NDArray[np.float64]:
     if not pa.types.is_floating(column.type):
         raise TypeError(f"{name} that are no numbers")
     values: NDArray[np.float64] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} that are not finite")
     return values
 
 

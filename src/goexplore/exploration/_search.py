@@ -153,8 +153,8 @@ class Search:
     ) -> Status:
         """Explore, batch after batch, until the rule says stop.
 
-        Callbacks are called after every batch; `tick` is called after every exploration, or a
-        few times per second on the native engine, for signs of life.
+        Callbacks are called after every batch; `tick` is called before a batch and after every exploration,
+        or a few times per second on the native engine, for signs of life.
 
         An interrupt drops the unfinished batch: the archive changes by whole batches only.
         """
@@ -211,6 +211,7 @@ class Search:
         self.unfinished_game_frames = 0
         self.exploring = True
         try:
+            tick(self)  # an interrupt that came while cells were chosen need not wait for the batch
             if isinstance(self.executor, NativeExecutor):
                 return self.executor.run_batch(batch, count)
             return self.executor.run(batch, add)

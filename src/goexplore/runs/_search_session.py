@@ -351,6 +351,8 @@ class _SearchSession(Session):
 
     def _tick(self, search: Search) -> None:
         if search.exploring:  # after a batch, `_require_memory` does more
+            if self.interrupted:
+                raise _Interrupted
             search.archive.relieve(while_read=True)
         if monotonic() - self._shown >= _TICK_SECONDS:
             self._show()

@@ -180,7 +180,7 @@ class MontezumaCells(CellRepresentation):
     @staticmethod
     def rank(key: CellKey) -> int:
         """Return how many keys are held in a cell."""
-        return max(0, len(key) - _SPOT.size)
+        return min(max(0, len(key) - _SPOT.size), KEY_SLOTS)
 
     def _forget(self) -> None:
         self._level = 0
