@@ -115,7 +115,8 @@ class Run(SavedRun):
                 )
             )
         except RunDirectoryError as error:  # it may be somebody else's, to be read only
-            logging.getLogger("goexplore").warning("the verdict is not kept for reports: %s", error)
+            why = error.__cause__ or error
+            logging.getLogger("goexplore").warning("the verdict is not kept for reports: %s", why)
         return verdict
 
     def demos(
