@@ -139,6 +139,7 @@ static void check_machine(const Machine *machine)
     CHECK(state->c <= 1 && state->v <= 1 && state->d <= 1 && state->i <= 1 && state->over <= 1);
     for (uint32_t object = P0; object <= BL; object++)
         CHECK(state->position[object] < SCREEN_WIDTH);
+    CHECK(!(state->pending & ~(PENDING_OBJECTS | PENDING_BLANK)));
 }
 
 /* Bytes as a snapshot may have them after an accident: some changed, some fields at an extreme. */
@@ -174,8 +175,8 @@ static void play_both(Machine *one, Machine *other, const Game *game, uint32_t c
         const bool reset = one_in(50), drawing = one_in(2), drawing_too = one_in(2);
         CHECK(restore_state(other, &one->state, sizeof(State)));
         memcpy(other->screen, one->screen, sizeof one->screen); /* short frames leave some of it as it was */
-        play_frame(one, action, reset, drawing);
-        play_frame(other, action, reset, drawing_too);
+        play_frame(one, game, action, reset, drawing);
+        play_frame(other, game, action, reset, drawing_too);
         look(&one->state, game);
         look(&other->state, game);
         check_machine(one);
@@ -190,13 +191,13 @@ static void play_both(Machine *one, Machine *other, const Game *game, uint32_t c
 }
 
 /* Random code seldom gets far: begin somewhere, if possible where it does. */
-static void begin_somewhere(Machine *machine)
+static void begin_somewhere(Machine *machine, const Game *game)
 {
     for (uint32_t tries = 20; tries > 0; tries--) {
         machine->fault = 0;
         machine->state.pc = (uint16_t)(0xf000 | below(VIEW_SIZE));
         for (uint32_t count = 5; count > 0 && !machine->fault; count--)
-            play_frame(machine, NOOP, false, false);
+            play_frame(machine, game, NOOP, false, false);
         if (!machine->fault)
             return;
     }
@@ -206,12 +207,14 @@ static void play_random_cartridge(void)
 {
     static uint8_t visited[CODE_SIZE];
     Cartridge cartridge = random_cartridge();
-    const Game game = {.look = GAMES[below(GAME_COUNT)]->look, .collisions = (uint16_t)(one_in(2) ? ALL_PAIRS : below(ALL_PAIRS))};
+    const Game game = {.look = GAMES[below(GAME_COUNT)]->look,
+                       .ignores_trigger = one_in(5),
+                       .collisions = (uint16_t)(one_in(2) ? ALL_PAIRS : below(ALL_PAIRS))};
     Machine *one = new_machine(&cartridge, &game, interpret_frame);
     Machine *other = new_machine(&cartridge, &game, one_in(2) ? interpret_frame : trace_frame);
     other->visited = visited;
     for (uint32_t times = below(20); times > 0; times--) {
-        begin_somewhere(one);
+        begin_somewhere(one, &game);
         play_both(one, other, &game, below(40));
         damage_machine(one);
     }
@@ -256,7 +259,7 @@ static void explore_random_cartridge(void)
     Explorer *explorer = calloc(1, sizeof *explorer);
     Machine *machine = new_machine(&cartridge, &game, interpret_frame);
     CHECK(explorer != NULL);
-    begin_somewhere(machine);
+    begin_somewhere(machine, &game);
     explorer->machine = *machine;
     explorer->game = &game;
     explorer->kind = (CellsKind)below(4);
@@ -349,7 +352,7 @@ static void play_translated(const char *name, const char *file)
     boot(one, game);
     for (uint32_t times = 10; times > 0; times--) {
         if (one->fault || one_in(4))
-            begin_somewhere(one);
+            begin_somewhere(one, game);
         play_both(one, other, game, below(20));
         if (one_in(2))
             damage_machine(one);

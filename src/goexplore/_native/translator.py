@@ -184,7 +184,7 @@ def _lines(code: Code, index: int, known: set[int], hot: range, following: int) 
         if not 0 <= destination < _VIEW:
             target = None  # around the end of the address space: nobody does that
         taken = f"cycle += {extra}; {check}{go(target, where)}"
-        yield f"cycle += {instruction.cycles}; if (WHEN_{instruction.operation}) {{ {taken} }}"
+        yield f"cycle += {instruction.cycles}; if (m6507_{instruction.operation}(&cpu)) {{ {taken} }}"
     else:
         if data == _INTIM_WAIT:
             yield f"SKIP_WAITING({6 + 1 + ((address + 5) >> 8 != address >> 8)});"
@@ -236,8 +236,8 @@ interpret:
     STORE_REGISTERS;
     {{
         const bool ended = interpret_one(machine);
-        pc = state->pc, a = state->a, x = state->x, y = state->y, sp = state->sp, n = state->n, z = state->z;
-        c = state->c, v = state->v, d = state->d, i = state->i, cycle = state->cycle, rom = machine->rom;
+        cpu = m6507_load(state);
+        pc = state->pc, cycle = state->cycle, rom = machine->rom;
         if (ended)
             goto end_of_frame;
     }}

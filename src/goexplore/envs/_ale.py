@@ -13,6 +13,22 @@ from goexplore.envs._roms import rom_name
 from goexplore.errors import ConfigError, SnapshotError
 
 
+def _emulator(path: str, *, frame_skip: int) -> Any:
+    """Return an emulator in the initial state of a game."""
+    import ale_py
+
+    ale = ale_py.ALEInterface()
+    # Set whatever has a default: defaults differ between ALE, Gymnasium ids and versions.
+    ale.setInt("frame_skip", frame_skip)
+    ale.setInt("random_seed", 0)
+    ale.setInt("max_num_frames_per_episode", 0)
+    ale.setFloat("repeat_action_probability", 0.0)
+    ale.setBool("color_averaging", False)
+    ale.loadROM(path)
+    ale.reset_game()
+    return ale
+
+
 class AtariEnv(AtariEnvironment):
     """One emulator of ale-py. `grey` has the grey levels of its colours, for cells that need these."""
 
@@ -39,27 +55,23 @@ class AtariEnv(AtariEnvironment):
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         if path is None or ale_py.ALEInterface.isSupportedROM(path) is None:
             raise ConfigError(f"the emulator cannot play {rom!r} with one player: choose another game")
-        self._ale = ale = ale_py.ALEInterface()
-        # Set whatever has a default: defaults differ between ALE, Gymnasium ids and versions.
-        ale.setInt("frame_skip", frame_skip)
-        ale.setInt("random_seed", 0)
-        ale.setInt("max_num_frames_per_episode", 0)
-        ale.setFloat("repeat_action_probability", 0.0)
-        ale.setBool("color_averaging", False)
-        ale.loadROM(path)
-        ale.reset_game()
+        # The emulator's own frame skip also changes how a game begins (Berzerk). Gymnasium skips frames by
+        # itself, so its games begin as they do here, without one.
+        first = _emulator(path, frame_skip=1)
+        self._initial = first.cloneState()
+        self._ale = ale = first if frame_skip == 1 else _emulator(path, frame_skip=frame_skip)
+        ale.restoreState(self._initial)
         self._state_type = ale_py.ALEState
-        self._initial = ale.cloneState()
         self._actions = ale.getLegalActionSet() if full_action_set else ale.getMinimalActionSet()
         self.action_count = len(self._actions)
         self._lives = ale.lives()
         self.grey: NDArray[np.int16] = np.full(256, -1, np.int16)
         """The grey level of each palette index, -1 until it was seen: this environment is its own palette."""
         self.palette = self
-        self.learn_colours()
-        self._initial_screen: NDArray[np.uint8] = ale.getScreen().copy()
-        self._initial_picture: NDArray[np.uint8] = ale.getScreenRGB()
-        self._initial_memory = ale.getRAM().tobytes()
+        self._initial_screen: NDArray[np.uint8] = first.getScreen().copy()
+        self._initial_picture: NDArray[np.uint8] = first.getScreenRGB()
+        self._initial_memory = first.getRAM().tobytes()
+        self.grey[self._initial_screen] = first.getScreenGrayscale()
         self._at_start = True
 
     def reset(self) -> None:

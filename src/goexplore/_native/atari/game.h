@@ -7,11 +7,15 @@
 
 enum { END_OF_ACTIONS = 255 };
 
+enum { MAX_SCORE = 1 << 24 }; /* no state has a score as high as this */
+
 typedef struct {
     const char *rom;
     bool slices;                /* whether 8 kB mean Parker Brothers' bank switching */
     uint16_t collisions;        /* the pairs that the game reads */
-    uint8_t resets;             /* how often ale-py presses the reset switch: once, and more where it chooses a mode */
+    bool ignores_trigger;       /* whether ale-py takes actions with the trigger for no action */
+    bool has_modes;             /* whether ale-py chooses one of the game's modes */
+    uint8_t frames_before_mode; /* for how long it waits before it does so */
     uint8_t starting_actions[20];
     void (*look)(State *state);
 } Game;

@@ -2,6 +2,7 @@
 #ifndef GOEXPLORE_GAMES_H
 #define GOEXPLORE_GAMES_H
 
+#include "games/berzerk.h"
 #include "games/bowling.h"
 #include "games/centipede.h"
 #include "games/freeway.h"
@@ -9,10 +10,12 @@
 #include "games/montezuma_revenge.h"
 #include "games/pitfall.h"
 #include "games/private_eye.h"
+#include "games/skiing.h"
+#include "games/solaris.h"
 #include "games/venture.h"
 
-static const Game *const GAMES[] = {&BOWLING,           &CENTIPEDE, &FREEWAY,     &GRAVITAR,
-                                    &MONTEZUMA_REVENGE, &PITFALL,   &PRIVATE_EYE, &VENTURE};
+static const Game *const GAMES[] = {&BERZERK,           &BOWLING, &CENTIPEDE,   &FREEWAY, &GRAVITAR,
+                                    &MONTEZUMA_REVENGE, &PITFALL, &PRIVATE_EYE, &SKIING,  &SOLARIS, &VENTURE};
 enum { GAME_COUNT = sizeof GAMES / sizeof *GAMES };
 
 static UNUSED const Game *find_game(const char *rom)

@@ -1,6 +1,6 @@
 /* The 6507's instructions: opcode, kind, operation, addressing mode, cycles without those for crossing a page.
  *
- * The kinds and operations are defined in m6507.h. Also read by the translator (_native/translator.py).
+ * The kinds and operations are defined in m6507.h; NOP without an operand is WAIT. Also read by the translator (_native/translator.py).
  */
 #ifndef GOEXPLORE_INSTRUCTIONS_H
 #define GOEXPLORE_INSTRUCTIONS_H
@@ -32,7 +32,7 @@
     I(0x17, MODIFY, SLO, zero_x, 6) \
     I(0x18, IMPLIED, CLC, implied, 2) \
     I(0x19, READ, ORA, absolute_y, 4) \
-    I(0x1a, IMPLIED, NOP, implied, 2) \
+    I(0x1a, IMPLIED, WAIT, implied, 2) \
     I(0x1b, MODIFY, SLO, absolute_y, 7) \
     I(0x1c, READ, NOP, absolute_x, 4) \
     I(0x1d, READ, ORA, absolute_x, 4) \
@@ -64,7 +64,7 @@
     I(0x37, MODIFY, RLA, zero_x, 6) \
     I(0x38, IMPLIED, SEC, implied, 2) \
     I(0x39, READ, AND, absolute_y, 4) \
-    I(0x3a, IMPLIED, NOP, implied, 2) \
+    I(0x3a, IMPLIED, WAIT, implied, 2) \
     I(0x3b, MODIFY, RLA, absolute_y, 7) \
     I(0x3c, READ, NOP, absolute_x, 4) \
     I(0x3d, READ, AND, absolute_x, 4) \
@@ -96,7 +96,7 @@
     I(0x57, MODIFY, SRE, zero_x, 6) \
     I(0x58, IMPLIED, CLI, implied, 2) \
     I(0x59, READ, EOR, absolute_y, 4) \
-    I(0x5a, IMPLIED, NOP, implied, 2) \
+    I(0x5a, IMPLIED, WAIT, implied, 2) \
     I(0x5b, MODIFY, SRE, absolute_y, 7) \
     I(0x5c, READ, NOP, absolute_x, 4) \
     I(0x5d, READ, EOR, absolute_x, 4) \
@@ -128,7 +128,7 @@
     I(0x77, MODIFY, RRA, zero_x, 6) \
     I(0x78, IMPLIED, SEI, implied, 2) \
     I(0x79, READ, ADC, absolute_y, 4) \
-    I(0x7a, IMPLIED, NOP, implied, 2) \
+    I(0x7a, IMPLIED, WAIT, implied, 2) \
     I(0x7b, MODIFY, RRA, absolute_y, 7) \
     I(0x7c, READ, NOP, absolute_x, 4) \
     I(0x7d, READ, ADC, absolute_x, 4) \
@@ -224,7 +224,7 @@
     I(0xd7, MODIFY, DCP, zero_x, 6) \
     I(0xd8, IMPLIED, CLD, implied, 2) \
     I(0xd9, READ, CMP, absolute_y, 4) \
-    I(0xda, IMPLIED, NOP, implied, 2) \
+    I(0xda, IMPLIED, WAIT, implied, 2) \
     I(0xdb, MODIFY, DCP, absolute_y, 7) \
     I(0xdc, READ, NOP, absolute_x, 4) \
     I(0xdd, READ, CMP, absolute_x, 4) \
@@ -240,7 +240,7 @@
     I(0xe7, MODIFY, ISB, zero, 5) \
     I(0xe8, IMPLIED, INX, implied, 2) \
     I(0xe9, READ, SBC, immediate, 2) \
-    I(0xea, IMPLIED, NOP, implied, 2) \
+    I(0xea, IMPLIED, WAIT, implied, 2) \
     I(0xeb, READ, SBC, immediate, 2) \
     I(0xec, READ, CPX, absolute, 4) \
     I(0xed, READ, SBC, absolute, 4) \
@@ -256,7 +256,7 @@
     I(0xf7, MODIFY, ISB, zero_x, 6) \
     I(0xf8, IMPLIED, SED, implied, 2) \
     I(0xf9, READ, SBC, absolute_y, 4) \
-    I(0xfa, IMPLIED, NOP, implied, 2) \
+    I(0xfa, IMPLIED, WAIT, implied, 2) \
     I(0xfb, MODIFY, ISB, absolute_y, 7) \
     I(0xfc, READ, NOP, absolute_x, 4) \
     I(0xfd, READ, SBC, absolute_x, 4) \

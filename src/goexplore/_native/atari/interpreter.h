@@ -30,7 +30,7 @@
 #define INTERPRET_BRANCH(operation, mode, cycles, operand, next)                                                       \
     do {                                                                                                               \
         cycle += cycles;                                                                                               \
-        if (WHEN_##operation) {                                                                                        \
+        if (m6507_##operation(&cpu)) {                                                                                 \
             cycle += BRANCH_CYCLES(operand, pc);                                                                       \
             pc = BRANCH_TARGET(operand, pc);                                                                           \
             landed = true;                                                                                             \
@@ -64,15 +64,15 @@
         uint8_t flags_;                                                                                                \
         cycle += cycles;                                                                                               \
         PULL_BYTE(flags_);                                                                                             \
-        SET_FLAGS(flags_);                                                                                             \
+        m6507_PLP(&cpu, flags_);                                                                                       \
         PULL_PC(0);                                                                                                    \
         landed = true;                                                                                                 \
     } while (0)
 #define INTERPRET_BREAK(operation, mode, cycles, operand, next)                                                        \
     do {                                                                                                               \
         CALL_CYCLES_AND_STACK(cycles, pc + 2);                                                                         \
-        PUSH_BYTE(FLAGS, pc);                                                                                          \
-        i = 1;                                                                                                         \
+        PUSH_BYTE(m6507_PHP(&cpu), pc);                                                                                \
+        cpu.i = 1;                                                                                                     \
         pc = FETCH(0xfffe) | (uint32_t)FETCH(0xffff) << 8;                                                             \
         landed = true;                                                                                                 \
     } while (0)

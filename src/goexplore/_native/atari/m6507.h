@@ -1,6 +1,7 @@
-/* 6507: what each instruction does, as macros over local variables.
+/* 6507: what each instruction does.
  *
- * Two programs are made of them: the interpreter (interpreter.h), which takes operands from the cartridge, and ROMs
+ * Operations are functions of the registers. Access to the bus may end a frame or switch banks, so what has it is a macro
+ * over local variables: `machine`, `state`, `cpu`, `pc`, `cycle`, `rom` and `switched`. Two programs are made of them: the interpreter (interpreter.h), which takes operands from the cartridge, and ROMs
  * translated to C, which have them as constants, so that the compiler can see through the addressing. Either provides a
  * label `end_of_frame`; translated code also `dispatch`, which goes on at `pc`.
  *
@@ -15,22 +16,37 @@
 #include "riot.h"
 #include "tia.h"
 
-/* ---- registers in local variables ---------------------------------------------------------------------------------- */
+/* ---- registers ----------------------------------------------------------------------------------------------------- */
+
+/* The registers while code runs: a local variable of whoever runs it, so that the compiler keeps it in registers of its
+ * own. Flags as in State. */
+typedef struct {
+    uint8_t a, x, y, sp, n, z, c, v, d, i;
+} M6507;
+
+static ALWAYS_INLINE M6507 m6507_load(const State *state)
+{
+    return (M6507){state->a, state->x, state->y, state->sp, state->n, state->z, state->c, state->v, state->d, state->i};
+}
+
+static ALWAYS_INLINE void m6507_store(const M6507 *cpu, State *state)
+{
+    state->a = cpu->a, state->x = cpu->x, state->y = cpu->y, state->sp = cpu->sp, state->n = cpu->n;
+    state->z = cpu->z, state->c = cpu->c, state->v = cpu->v, state->d = cpu->d, state->i = cpu->i;
+}
 
 #define LOAD_REGISTERS                                                                                                 \
     State *const state = &machine->state;                                                                              \
+    M6507 cpu = m6507_load(state);                                                                                     \
     uint32_t pc = state->pc;                                                                                           \
-    uint8_t a = state->a, x = state->x, y = state->y, sp = state->sp, n = state->n, z = state->z, c = state->c,        \
-            v = state->v, d = state->d, i = state->i;                                                                  \
     int32_t cycle = state->cycle;                                                                                      \
     const uint8_t *rom = machine->rom;                                                                                 \
     bool switched = false; /* whether the last instruction switched banks */                                           \
     (void)switched
 
 #define STORE_REGISTERS                                                                                                \
+    m6507_store(&cpu, state);                                                                                          \
     state->pc = (uint16_t)pc;                                                                                          \
-    state->a = a, state->x = x, state->y = y, state->sp = sp, state->n = n, state->z = z, state->c = c;                \
-    state->v = v, state->d = d, state->i = i;                                                                          \
     state->cycle = cycle
 
 /* ---- the bus ------------------------------------------------------------------------------------------------------- */
@@ -114,23 +130,23 @@
 /* ---- addressing: declares `address`; `page_` is whether indexing crossed a page ------------------------------------- */
 
 #define ADDRESS_zero(operand) const uint32_t address = (operand), page_ = 0
-#define ADDRESS_zero_x(operand) const uint32_t address = (uint8_t)((operand) + x), page_ = 0
-#define ADDRESS_zero_y(operand) const uint32_t address = (uint8_t)((operand) + y), page_ = 0
+#define ADDRESS_zero_x(operand) const uint32_t address = (uint8_t)((operand) + cpu.x), page_ = 0
+#define ADDRESS_zero_y(operand) const uint32_t address = (uint8_t)((operand) + cpu.y), page_ = 0
 #define ADDRESS_absolute(operand) const uint32_t address = (operand), page_ = 0
 #define ADDRESS_absolute_x(operand)                                                                                    \
-    const uint32_t address = ((operand) + x) & 0xffff, page_ = (((operand) & 0xff) + x) >> 8
+    const uint32_t address = ((operand) + cpu.x) & 0xffff, page_ = (((operand) & 0xff) + cpu.x) >> 8
 #define ADDRESS_absolute_y(operand)                                                                                    \
-    const uint32_t address = ((operand) + y) & 0xffff, page_ = (((operand) & 0xff) + y) >> 8
+    const uint32_t address = ((operand) + cpu.y) & 0xffff, page_ = (((operand) & 0xff) + cpu.y) >> 8
 #define POINTER_(where)                                                                                                \
     uint8_t low_, high_;                                                                                               \
     READ_ZERO((uint8_t)(where), low_);                                                                                 \
     READ_ZERO((uint8_t)((where) + 1), high_)
 #define ADDRESS_indirect_x(operand)                                                                                    \
-    POINTER_((operand) + x);                                                                                           \
+    POINTER_((operand) + cpu.x);                                                                                           \
     const uint32_t address = low_ | (uint32_t)high_ << 8, page_ = 0
 #define ADDRESS_indirect_y(operand)                                                                                    \
     POINTER_(operand);                                                                                                 \
-    const uint32_t address = ((low_ | (uint32_t)high_ << 8) + y) & 0xffff, page_ = (uint32_t)(low_ + y) >> 8
+    const uint32_t address = ((low_ | (uint32_t)high_ << 8) + cpu.y) & 0xffff, page_ = (uint32_t)(low_ + cpu.y) >> 8
 
 #define READ_AT_zero READ_ZERO
 #define READ_AT_zero_x READ_ZERO
@@ -159,14 +175,18 @@
 #define WRITER_indirect_x tia_write_any
 #define WRITER_indirect_y tia_write_any
 
-/* ---- operations on `value` ------------------------------------------------------------------------------------------ */
+/* ---- operations, each named as in instructions.h ------------------------------------------------------------------- */
 
-#define RESULT(of) n = z = (of)
-#define COMPARE(with)                                                                                                  \
-    do {                                                                                                               \
-        c = (with) >= value;                                                                                           \
-        RESULT((uint8_t)((with) - value));                                                                             \
-    } while (0)
+static ALWAYS_INLINE uint8_t m6507_result(M6507 *cpu, uint8_t of)
+{
+    return cpu->n = cpu->z = of;
+}
+
+static ALWAYS_INLINE void m6507_compare(M6507 *cpu, uint8_t with, uint8_t value)
+{
+    cpu->c = with >= value;
+    m6507_result(cpu, (uint8_t)(with - value));
+}
 
 static inline uint32_t from_decimal(uint32_t value)
 {
@@ -178,110 +198,229 @@ static inline uint32_t to_decimal(uint32_t value)
     return value / 10 % 10 << 4 | value % 10;
 }
 
-#define DO_ORA RESULT(a |= value)
-#define DO_AND RESULT(a &= value)
-#define DO_EOR RESULT(a ^= value)
-#define DO_LDA RESULT(a = value)
-#define DO_LDX RESULT(x = value)
-#define DO_LDY RESULT(y = value)
-#define DO_LAX RESULT(a = x = value)
-#define DO_CMP COMPARE(a)
-#define DO_CPX COMPARE(x)
-#define DO_CPY COMPARE(y)
-#define DO_BIT                                                                                                         \
-    do {                                                                                                               \
-        n = value;                                                                                                     \
-        v = value >> 6 & 1;                                                                                            \
-        z = a & value;                                                                                                 \
-    } while (0)
-#define DO_NOP (void)value
-#define DO_ADC                                                                                                         \
-    do {                                                                                                               \
-        uint32_t sum_;                                                                                                 \
-        if (UNLIKELY(d)) {                                                                                             \
-            uint32_t decimal_ = from_decimal(a) + from_decimal(value) + c;                                             \
-            sum_ = to_decimal(decimal_) | (decimal_ > 99 ? 0x100 : 0);                                                 \
-        } else                                                                                                         \
-            sum_ = (uint32_t)a + value + c;                                                                            \
-        v = ((a ^ sum_) & (value ^ sum_)) >> 7 & 1;                                                                    \
-        c = sum_ >> 8 & 1;                                                                                             \
-        RESULT(a = (uint8_t)sum_);                                                                                     \
-    } while (0)
-#define DO_SBC                                                                                                         \
-    do {                                                                                                               \
-        uint32_t difference_;                                                                                          \
-        if (UNLIKELY(d)) {                                                                                             \
-            int32_t decimal_ = (int32_t)from_decimal(a) - (int32_t)from_decimal(value) - 1 + c;                        \
-            difference_ = to_decimal((uint32_t)(decimal_ < 0 ? decimal_ + 100 : decimal_)) |                           \
-                          (decimal_ < 0 ? 0x100u : 0);                                                                 \
-        } else                                                                                                         \
-            difference_ = (uint32_t)a - value - 1 + c;                                                                 \
-        v = ((a ^ value) & (a ^ difference_)) >> 7 & 1;                                                                \
-        c = !(difference_ >> 8 & 1);                                                                                   \
-        RESULT(a = (uint8_t)difference_);                                                                              \
-    } while (0)
+/* With a value that was read. */
+static ALWAYS_INLINE void m6507_ORA(M6507 *cpu, uint8_t value)
+{
+    cpu->a = m6507_result(cpu, cpu->a | value);
+}
+static ALWAYS_INLINE void m6507_AND(M6507 *cpu, uint8_t value)
+{
+    cpu->a = m6507_result(cpu, cpu->a & value);
+}
+static ALWAYS_INLINE void m6507_EOR(M6507 *cpu, uint8_t value)
+{
+    cpu->a = m6507_result(cpu, cpu->a ^ value);
+}
+static ALWAYS_INLINE void m6507_LDA(M6507 *cpu, uint8_t value)
+{
+    cpu->a = m6507_result(cpu, value);
+}
+static ALWAYS_INLINE void m6507_LDX(M6507 *cpu, uint8_t value)
+{
+    cpu->x = m6507_result(cpu, value);
+}
+static ALWAYS_INLINE void m6507_LDY(M6507 *cpu, uint8_t value)
+{
+    cpu->y = m6507_result(cpu, value);
+}
+static ALWAYS_INLINE void m6507_LAX(M6507 *cpu, uint8_t value)
+{
+    cpu->a = cpu->x = m6507_result(cpu, value);
+}
+static ALWAYS_INLINE void m6507_CMP(M6507 *cpu, uint8_t value)
+{
+    m6507_compare(cpu, cpu->a, value);
+}
+static ALWAYS_INLINE void m6507_CPX(M6507 *cpu, uint8_t value)
+{
+    m6507_compare(cpu, cpu->x, value);
+}
+static ALWAYS_INLINE void m6507_CPY(M6507 *cpu, uint8_t value)
+{
+    m6507_compare(cpu, cpu->y, value);
+}
+static ALWAYS_INLINE void m6507_BIT(M6507 *cpu, uint8_t value)
+{
+    cpu->n = value;
+    cpu->v = value >> 6 & 1;
+    cpu->z = cpu->a & value;
+}
+static ALWAYS_INLINE void m6507_NOP(M6507 *cpu, uint8_t value)
+{
+    (void)cpu, (void)value;
+}
+static ALWAYS_INLINE void m6507_ADC(M6507 *cpu, uint8_t value)
+{
+    uint32_t sum;
+    if (UNLIKELY(cpu->d)) {
+        const uint32_t decimal = from_decimal(cpu->a) + from_decimal(value) + cpu->c;
+        sum = to_decimal(decimal) | (decimal > 99 ? 0x100 : 0);
+    } else
+        sum = (uint32_t)cpu->a + value + cpu->c;
+    cpu->v = ((cpu->a ^ sum) & (value ^ sum)) >> 7 & 1;
+    cpu->c = sum >> 8 & 1;
+    cpu->a = m6507_result(cpu, (uint8_t)sum);
+}
+static ALWAYS_INLINE void m6507_SBC(M6507 *cpu, uint8_t value)
+{
+    uint32_t difference;
+    if (UNLIKELY(cpu->d)) {
+        const int32_t decimal = (int32_t)from_decimal(cpu->a) - (int32_t)from_decimal(value) - 1 + cpu->c;
+        difference = to_decimal((uint32_t)(decimal < 0 ? decimal + 100 : decimal)) | (decimal < 0 ? 0x100u : 0);
+    } else
+        difference = (uint32_t)cpu->a - value - 1 + cpu->c;
+    cpu->v = ((cpu->a ^ value) & (cpu->a ^ difference)) >> 7 & 1;
+    cpu->c = !(difference >> 8 & 1);
+    cpu->a = m6507_result(cpu, (uint8_t)difference);
+}
 
-#define SHIFTED_(carry, result)                                                                                        \
-    do {                                                                                                               \
-        const uint8_t old_ = value, in_ = c;                                                                           \
-        (void)in_;                                                                                                     \
-        c = (carry);                                                                                                   \
-        value = (uint8_t)(result);                                                                                     \
-    } while (0)
-#define SHIFT_ASL SHIFTED_(old_ >> 7, old_ << 1)
-#define SHIFT_LSR SHIFTED_(old_ & 1, old_ >> 1)
-#define SHIFT_ROL SHIFTED_(old_ >> 7, old_ << 1 | in_)
-#define SHIFT_ROR SHIFTED_(old_ & 1, old_ >> 1 | in_ << 7)
-#define CHANGE_ASL SHIFT_ASL; RESULT(value)
-#define CHANGE_LSR SHIFT_LSR; RESULT(value)
-#define CHANGE_ROL SHIFT_ROL; RESULT(value)
-#define CHANGE_ROR SHIFT_ROR; RESULT(value)
-#define CHANGE_INC value++; RESULT(value)
-#define CHANGE_DEC value--; RESULT(value)
+/* With a value that is written back. */
+static ALWAYS_INLINE uint8_t m6507_shift_left(M6507 *cpu, uint8_t value, uint8_t into)
+{
+    cpu->c = value >> 7;
+    return (uint8_t)(value << 1 | into);
+}
+static ALWAYS_INLINE uint8_t m6507_shift_right(M6507 *cpu, uint8_t value, uint8_t into)
+{
+    cpu->c = value & 1;
+    return (uint8_t)(value >> 1 | into << 7);
+}
+static ALWAYS_INLINE uint8_t m6507_ASL(M6507 *cpu, uint8_t value)
+{
+    return m6507_result(cpu, m6507_shift_left(cpu, value, 0));
+}
+static ALWAYS_INLINE uint8_t m6507_LSR(M6507 *cpu, uint8_t value)
+{
+    return m6507_result(cpu, m6507_shift_right(cpu, value, 0));
+}
+static ALWAYS_INLINE uint8_t m6507_ROL(M6507 *cpu, uint8_t value)
+{
+    return m6507_result(cpu, m6507_shift_left(cpu, value, cpu->c));
+}
+static ALWAYS_INLINE uint8_t m6507_ROR(M6507 *cpu, uint8_t value)
+{
+    return m6507_result(cpu, m6507_shift_right(cpu, value, cpu->c));
+}
+static ALWAYS_INLINE uint8_t m6507_INC(M6507 *cpu, uint8_t value)
+{
+    return m6507_result(cpu, (uint8_t)(value + 1));
+}
+static ALWAYS_INLINE uint8_t m6507_DEC(M6507 *cpu, uint8_t value)
+{
+    return m6507_result(cpu, (uint8_t)(value - 1));
+}
 /* Undocumented: a change, then an operation with its result. */
-#define CHANGE_SLO SHIFT_ASL; DO_ORA
-#define CHANGE_RLA SHIFT_ROL; DO_AND
-#define CHANGE_SRE SHIFT_LSR; DO_EOR
-#define CHANGE_RRA SHIFT_ROR; DO_ADC
-#define CHANGE_DCP value--; DO_CMP
-#define CHANGE_ISB value++; DO_SBC
+static ALWAYS_INLINE uint8_t m6507_SLO(M6507 *cpu, uint8_t value)
+{
+    value = m6507_shift_left(cpu, value, 0);
+    m6507_ORA(cpu, value);
+    return value;
+}
+static ALWAYS_INLINE uint8_t m6507_RLA(M6507 *cpu, uint8_t value)
+{
+    value = m6507_shift_left(cpu, value, cpu->c);
+    m6507_AND(cpu, value);
+    return value;
+}
+static ALWAYS_INLINE uint8_t m6507_SRE(M6507 *cpu, uint8_t value)
+{
+    value = m6507_shift_right(cpu, value, 0);
+    m6507_EOR(cpu, value);
+    return value;
+}
+static ALWAYS_INLINE uint8_t m6507_RRA(M6507 *cpu, uint8_t value)
+{
+    value = m6507_shift_right(cpu, value, cpu->c);
+    m6507_ADC(cpu, value);
+    return value;
+}
+static ALWAYS_INLINE uint8_t m6507_DCP(M6507 *cpu, uint8_t value)
+{
+    m6507_CMP(cpu, --value);
+    return value;
+}
+static ALWAYS_INLINE uint8_t m6507_ISB(M6507 *cpu, uint8_t value)
+{
+    m6507_SBC(cpu, ++value);
+    return value;
+}
 
-#define STORED_STA a
-#define STORED_STX x
-#define STORED_STY y
-#define STORED_SAX (uint8_t)(a & x)
+/* What is written. */
+static ALWAYS_INLINE uint8_t m6507_STA(const M6507 *cpu)
+{
+    return cpu->a;
+}
+static ALWAYS_INLINE uint8_t m6507_STX(const M6507 *cpu)
+{
+    return cpu->x;
+}
+static ALWAYS_INLINE uint8_t m6507_STY(const M6507 *cpu)
+{
+    return cpu->y;
+}
+static ALWAYS_INLINE uint8_t m6507_SAX(const M6507 *cpu)
+{
+    return cpu->a & cpu->x;
+}
+static ALWAYS_INLINE uint8_t m6507_PHA(const M6507 *cpu)
+{
+    return cpu->a;
+}
+static ALWAYS_INLINE uint8_t m6507_PHP(const M6507 *cpu)
+{
+    return (uint8_t)((cpu->n & 0x80) | cpu->v << 6 | 0x30 | cpu->d << 3 | cpu->i << 2 | (cpu->z == 0) << 1 | cpu->c);
+}
 
-#define SIMPLE_CLC c = 0
-#define SIMPLE_SEC c = 1
-#define SIMPLE_CLI i = 0
-#define SIMPLE_SEI i = 1
-#define SIMPLE_CLV v = 0
-#define SIMPLE_CLD d = 0
-#define SIMPLE_SED d = 1
-#define SIMPLE_TAX RESULT(x = a)
-#define SIMPLE_TAY RESULT(y = a)
-#define SIMPLE_TXA RESULT(a = x)
-#define SIMPLE_TYA RESULT(a = y)
-#define SIMPLE_TSX RESULT(x = sp)
-#define SIMPLE_TXS sp = x
-#define SIMPLE_INX x++; RESULT(x)
-#define SIMPLE_INY y++; RESULT(y)
-#define SIMPLE_DEX x--; RESULT(x)
-#define SIMPLE_DEY y--; RESULT(y)
-#define SIMPLE_NOP (void)0
+/* With a byte from the stack. */
+static ALWAYS_INLINE void m6507_PLA(M6507 *cpu, uint8_t value)
+{
+    cpu->a = m6507_result(cpu, value);
+}
+static ALWAYS_INLINE void m6507_PLP(M6507 *cpu, uint8_t value)
+{
+    cpu->n = value, cpu->v = value >> 6 & 1, cpu->d = value >> 3 & 1, cpu->i = value >> 2 & 1;
+    cpu->z = !(value & 2), cpu->c = value & 1;
+}
 
-#define WHEN_BPL !(n & 0x80)
-#define WHEN_BMI (n & 0x80)
-#define WHEN_BVC !v
-#define WHEN_BVS v
-#define WHEN_BCC !c
-#define WHEN_BCS c
-#define WHEN_BNE z
-#define WHEN_BEQ !z
+/* With nothing but registers. */
+#define M6507_SIMPLE(operation, statement)                                                                             \
+    static ALWAYS_INLINE void m6507_##operation(M6507 *cpu)                                                            \
+    {                                                                                                                  \
+        statement;                                                                                                     \
+    }
+M6507_SIMPLE(CLC, cpu->c = 0)
+M6507_SIMPLE(SEC, cpu->c = 1)
+M6507_SIMPLE(CLI, cpu->i = 0)
+M6507_SIMPLE(SEI, cpu->i = 1)
+M6507_SIMPLE(CLV, cpu->v = 0)
+M6507_SIMPLE(CLD, cpu->d = 0)
+M6507_SIMPLE(SED, cpu->d = 1)
+M6507_SIMPLE(TAX, cpu->x = m6507_result(cpu, cpu->a))
+M6507_SIMPLE(TAY, cpu->y = m6507_result(cpu, cpu->a))
+M6507_SIMPLE(TXA, cpu->a = m6507_result(cpu, cpu->x))
+M6507_SIMPLE(TYA, cpu->a = m6507_result(cpu, cpu->y))
+M6507_SIMPLE(TSX, cpu->x = m6507_result(cpu, cpu->sp))
+M6507_SIMPLE(TXS, cpu->sp = cpu->x)
+M6507_SIMPLE(INX, cpu->x = m6507_result(cpu, (uint8_t)(cpu->x + 1)))
+M6507_SIMPLE(INY, cpu->y = m6507_result(cpu, (uint8_t)(cpu->y + 1)))
+M6507_SIMPLE(DEX, cpu->x = m6507_result(cpu, (uint8_t)(cpu->x - 1)))
+M6507_SIMPLE(DEY, cpu->y = m6507_result(cpu, (uint8_t)(cpu->y - 1)))
+M6507_SIMPLE(WAIT, (void)cpu) /* NOP without an operand */
 
-#define FLAGS (uint8_t)((n & 0x80) | v << 6 | 0x30 | d << 3 | i << 2 | (z == 0) << 1 | c)
-#define SET_FLAGS(from) n = (from), v = (from) >> 6 & 1, d = (from) >> 3 & 1, i = (from) >> 2 & 1, z = !((from) & 2), \
-                        c = (from) & 1
+/* Whether a branch is taken. */
+#define M6507_CONDITION(operation, condition)                                                                          \
+    static ALWAYS_INLINE bool m6507_##operation(const M6507 *cpu)                                                      \
+    {                                                                                                                  \
+        return (condition) != 0;                                                                                       \
+    }
+M6507_CONDITION(BPL, !(cpu->n & 0x80))
+M6507_CONDITION(BMI, cpu->n & 0x80)
+M6507_CONDITION(BVC, !cpu->v)
+M6507_CONDITION(BVS, cpu->v)
+M6507_CONDITION(BCC, !cpu->c)
+M6507_CONDITION(BCS, cpu->c)
+M6507_CONDITION(BNE, cpu->z)
+M6507_CONDITION(BEQ, !cpu->z)
 
 /* ---- kinds of instructions. `next` is the address of the one that follows ------------------------------------------ */
 
@@ -289,7 +428,7 @@ static inline uint32_t to_decimal(uint32_t value)
     do {                                                                                                               \
         const uint8_t value = (uint8_t)(operand);                                                                      \
         cycle += 2;                                                                                                    \
-        DO_##operation;                                                                                                \
+        m6507_##operation(&cpu, value);                                                                                \
     } while (0)
 #define READ_FROM_(operation, mode, cycles, operand)                                                                   \
     do {                                                                                                               \
@@ -297,7 +436,7 @@ static inline uint32_t to_decimal(uint32_t value)
         uint8_t value;                                                                                                 \
         cycle += cycles + (int32_t)page_;                                                                              \
         READ_AT_##mode(address, value);                                                                                \
-        DO_##operation;                                                                                                \
+        m6507_##operation(&cpu, value);                                                                                \
     } while (0)
 #define READ_zero(operation, cycles, operand) READ_FROM_(operation, zero, cycles, operand)
 #define READ_zero_x(operation, cycles, operand) READ_FROM_(operation, zero_x, cycles, operand)
@@ -314,7 +453,7 @@ static inline uint32_t to_decimal(uint32_t value)
         ADDRESS_##mode(operand);                                                                                       \
         (void)page_;                                                                                                   \
         cycle += cycles;                                                                                               \
-        WRITE_AT_##mode(address, STORED_##operation, next, WRITER_##mode);                                             \
+        WRITE_AT_##mode(address, m6507_##operation(&cpu), next, WRITER_##mode);                                        \
     } while (0)
 
 #define MODIFY(operation, mode, cycles, operand, next)                                                                 \
@@ -324,51 +463,45 @@ static inline uint32_t to_decimal(uint32_t value)
         (void)page_;                                                                                                   \
         cycle += cycles;                                                                                               \
         READ_AT_##mode(address, value);                                                                                \
-        CHANGE_##operation;                                                                                            \
+        value = m6507_##operation(&cpu, value);                                                                        \
         WRITE_AT_##mode(address, value, next, WRITER_##mode);                                                          \
     } while (0)
 
 #define ACCUMULATOR(operation, mode, cycles, operand, next)                                                            \
     do {                                                                                                               \
-        uint8_t value = a;                                                                                             \
         cycle += cycles;                                                                                               \
-        SHIFT_##operation;                                                                                             \
-        RESULT(a = value);                                                                                             \
+        cpu.a = m6507_##operation(&cpu, cpu.a);                                                                        \
     } while (0)
 
 #define IMPLIED(operation, mode, cycles, operand, next)                                                                \
     do {                                                                                                               \
         cycle += cycles;                                                                                               \
-        SIMPLE_##operation;                                                                                            \
+        m6507_##operation(&cpu);                                                                                       \
     } while (0)
 
 #define PUSH_BYTE(byte, next)                                                                                          \
     do {                                                                                                               \
-        const uint8_t pushed_ = (byte), where_ = sp--;                                                                 \
+        const uint8_t pushed_ = (byte), where_ = cpu.sp--;                                                             \
         WRITE_ZERO(where_, pushed_, next, tia_write_any);                                                              \
     } while (0)
 #define PULL_BYTE(into)                                                                                                \
     do {                                                                                                               \
-        sp++;                                                                                                          \
-        READ_ZERO(sp, into);                                                                                           \
+        cpu.sp++;                                                                                                      \
+        READ_ZERO(cpu.sp, into);                                                                                       \
     } while (0)
 
-#define PUSHED_PHA a
-#define PUSHED_PHP FLAGS
 #define PUSH(operation, mode, cycles, operand, next)                                                                   \
     do {                                                                                                               \
         cycle += cycles;                                                                                               \
-        PUSH_BYTE(PUSHED_##operation, next);                                                                           \
+        PUSH_BYTE(m6507_##operation(&cpu), next);                                                                      \
     } while (0)
 
-#define PULLED_PLA RESULT(a = value)
-#define PULLED_PLP SET_FLAGS(value)
 #define PULL(operation, mode, cycles, operand, next)                                                                   \
     do {                                                                                                               \
         uint8_t value;                                                                                                 \
         cycle += cycles;                                                                                               \
         PULL_BYTE(value);                                                                                              \
-        PULLED_##operation;                                                                                            \
+        m6507_##operation(&cpu, value);                                                                                \
     } while (0)
 
 /* A branch costs one cycle more where it is taken, and another one where that leads to another page. */

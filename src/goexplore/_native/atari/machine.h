@@ -5,12 +5,13 @@
  *
  * The judge is ale-py: the same memory, reward and lives at every frame, the same screen. Where games were never seen
  * to depend on a behaviour of the hardware, it is not modelled but reported as a fault: this core refuses rather than
- * guesses, but for late HMOVEs (tia.h). There is no sound.
+ * guesses. There is no sound.
  */
 #ifndef GOEXPLORE_MACHINE_H
 #define GOEXPLORE_MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -42,16 +43,16 @@ enum {
 enum { NO_DEADLINE = INT32_MAX };
 
 /* Why the core refuses to go on: bits of `Machine.fault`, and the same in words. */
-enum { FAULT_OPCODE = 1, FAULT_ADDRESS = 2, FAULT_HMOVE = 4, FAULT_HANG = 8, FAULT_COLLISION = 16 };
+enum { FAULT_OPCODE = 1, FAULT_ADDRESS = 2, FAULT_MISSILE = 4, FAULT_HANG = 8, FAULT_COLLISION = 16 };
 #define FAULT_REASONS                                                                                                  \
     {"an instruction that stops the processor or is not emulated", "code outside the cartridge",                       \
-     "sprites moved in the middle of a line", "a frame that does not end in time",                                     \
+     "a missile that moves by itself", "a frame that does not end in time",                                            \
      "a collision read that the game was not known to read"}
 
-enum { TIA_REGISTERS = 0x2d };
+enum { TIA_REGISTERS = 0x2a }; /* the last three that exist are strobes, of which there is nothing to keep */
 
-/* Everything that outlives a frame: a snapshot is a copy of this. Who changes it gives it another number. */
-enum { STATE_LAYOUT = 1 };
+/* Everything that outlives a frame: a snapshot is a copy of this. Whoever changes it gives it another number. */
+enum { STATE_LAYOUT = 2, STATE_SIZE = 224 };
 
 typedef struct {
     uint8_t ram[128];
@@ -73,11 +74,21 @@ typedef struct {
     uint8_t old_pattern[2]; /* what a player shows while its vertical delay is on */
     uint8_t old_ball;
     uint8_t position[5]; /* of players, missiles and ball */
+    uint8_t pending;     /* what lasts until a line is drawn: bits as in tia.h */
     /* What ale-py would say of the game */
     uint8_t lives, over;
-    uint8_t layout; /* STATE_LAYOUT */
+    uint8_t layout;  /* STATE_LAYOUT */
+    int32_t counter; /* the score in the game's memory, where ale-py takes it for less or more than was won */
     int32_t score;
 } State;
+
+/* No padding: all bytes of a snapshot mean something, and equal states are equal bytes. */
+_Static_assert(offsetof(State, pc) == 128 && offsetof(State, cycle) == 140 && offsetof(State, view) == 144 &&
+                   offsetof(State, timer_set) == 148 && offsetof(State, collisions) == 160 &&
+                   offsetof(State, registers) == 162 && offsetof(State, position) == 207 &&
+                   offsetof(State, lives) == 213 && offsetof(State, counter) == 216 && offsetof(State, score) == 220 &&
+                   sizeof(State) == STATE_SIZE,
+               "a state's bytes are where snapshots have them");
 
 typedef struct {
     uint64_t word[3]; /* pixel x of a line is bit x % 64 of word x / 64 */
@@ -108,14 +119,16 @@ struct Machine {
     uint8_t directions, switches, trigger;
     /* TIA: what can be computed again from the state */
     bool drawing; /* whether this frame's pixels are wanted */
-    bool hmove_blank;
     uint8_t dirty;   /* objects whose mask is out of date */
     uint8_t present; /* objects that have any pixel */
     uint8_t moving;  /* objects that HMOVE would move */
     uint8_t shown[2]; /* the players' patterns */
     uint16_t wanted;  /* collisions that the game reads */
     uint8_t watch[6], all_watch[6]; /* per object: those whose collision with it would be news */
-    int32_t settled; /* the colour clock up to which the frame is drawn and collided */
+    int32_t settled;     /* the colour clock up to which the frame is drawn and collided */
+    int32_t pending_end; /* the colour clock at which what is pending of players and playfield ends, or NO_DEADLINE */
+    int32_t hmove_clock; /* that of the last HMOVE, and of the last one that blanks a line */
+    int32_t blank_clock;
     Mask masks[6];
     uint8_t *visited; /* for translation: marks code that ran, or NULL */
     uint8_t screen[SCREEN_HEIGHT][SCREEN_WIDTH]; /* palette indices */

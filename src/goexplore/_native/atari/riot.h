@@ -27,7 +27,7 @@ static NEVER_INLINE UNUSED uint8_t riot_read(Machine *machine, uint32_t address,
         return (uint8_t)left;
     left = whole - elapsed - 1;
     if (left <= -2 && state->timer_again == NO_DEADLINE)
-        state->timer_again = cycle - 1;
+        state->timer_again = cycle;
     if (state->timer_again != NO_DEADLINE)
         left = (int32_t)state->timer_value - (elapsed >> state->timer_shift) -
                (state->timer_again - (state->timer_set + whole));

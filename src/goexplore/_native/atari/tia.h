@@ -24,6 +24,11 @@ enum { ALL_OBJECTS = (1 << OBJECTS) - 1 };
 
 enum { BLANKING = 2 }; /* the bit of VBLANK */
 
+/* Bits of `State.pending`. A player that was just placed does not show its first copy until the end of the line, and
+ * mirroring that changes while the beam is in the right half of the playfield waits for the end of the line: the bits of
+ * these objects. HMOVE blanks the first pixels of the next line that is drawn. */
+enum { PENDING_BLANK = 1 << OBJECTS, PENDING_OBJECTS = 1 << P0 | 1 << P1 | 1 << PF };
+
 /* ---- collisions ---------------------------------------------------------------------------------------------------- */
 
 /* The pairs in the order of the registers that tell of them: CXM0P has the first two in its bits 7 and 6, and so on;
@@ -111,16 +116,18 @@ static ALWAYS_INLINE void put(Mask *mask, uint64_t pixels, uint32_t position)
     mask->word[2] &= 0xffffffff;
 }
 
-/* NUSIZ: one to three copies, close, medium or wide apart. */
-static inline Mask copies(uint64_t pixels, uint32_t position, uint32_t nusiz)
+/* NUSIZ: one to three copies, close, medium or wide apart: where the second and the third are, or 0. */
+static const uint8_t SECOND_COPY[8] = {0, 16, 32, 16, 64, 0, 32, 0}, THIRD_COPY[8] = {0, 0, 0, 32, 0, 0, 64, 0};
+
+static inline Mask copies(uint64_t pixels, uint32_t position, uint32_t nusiz, bool first)
 {
-    static const uint8_t second[8] = {0, 16, 32, 16, 64, 0, 32, 0}, third[8] = {0, 0, 0, 32, 0, 0, 64, 0};
     Mask mask = {{0, 0, 0}};
-    put(&mask, pixels, position);
-    if (second[nusiz & 7])
-        put(&mask, pixels, position + second[nusiz & 7]);
-    if (third[nusiz & 7])
-        put(&mask, pixels, position + third[nusiz & 7]);
+    if (first)
+        put(&mask, pixels, position);
+    if (SECOND_COPY[nusiz & 7])
+        put(&mask, pixels, position + SECOND_COPY[nusiz & 7]);
+    if (THIRD_COPY[nusiz & 7])
+        put(&mask, pixels, position + THIRD_COPY[nusiz & 7]);
     return mask;
 }
 
@@ -129,16 +136,22 @@ static inline Mask player_mask(const Machine *machine, uint32_t player)
     const State *state = &machine->state;
     uint32_t nusiz = state->registers[NUSIZ0 + player], position = state->position[P0 + player];
     uint8_t pattern = machine->shown[player];
+    const bool first = !(state->pending & SET(P0 + player));
     if (!(state->registers[REFP0 + player] & 8))
         pattern = REVERSED[pattern]; /* the highest bit is the leftmost pixel */
     switch (nusiz & 7) {
     case 5: /* pixels of double and fourfold width come one clock later */
-        return copies(DOUBLED[pattern], position + 1, nusiz);
+        return copies(DOUBLED[pattern], position + 1, nusiz, first);
     case 7:
-        return copies(QUADRUPLED[pattern], position + 1, nusiz);
+        return copies(QUADRUPLED[pattern], position + 1, nusiz, first);
     default:
-        return copies(pattern, position, nusiz);
+        return copies(pattern, position, nusiz, first);
     }
+}
+
+static inline bool is_mirrored(const State *state)
+{
+    return (state->registers[CTRLPF] & 1) != (state->pending >> PF & 1);
 }
 
 static inline Mask playfield_mask(const Machine *machine)
@@ -149,7 +162,7 @@ static inline Mask playfield_mask(const Machine *machine)
     uint64_t low = QUADRUPLED[first] | (uint64_t)QUADRUPLED[second] << 16 | (uint64_t)QUADRUPLED[third] << 48;
     uint64_t high = QUADRUPLED[third] >> 16;
     uint64_t right_low = low, right_high = high;
-    if (registers[CTRLPF] & 1) { /* mirrored */
+    if (is_mirrored(&machine->state)) {
         first = REVERSED[registers[PF2]], second = registers[PF1], third = REVERSED[registers[PF0] >> 4];
         right_low = QUADRUPLED[first] | (uint64_t)QUADRUPLED[second] << 32;
         right_high = QUADRUPLED[third] >> 16;
@@ -170,12 +183,12 @@ static NEVER_INLINE void build_masks(Machine *machine)
             machine->masks[P0 + player] = player_mask(machine, player);
         if (dirty & SET(M0 + player)) {
             uint32_t nusiz = state->registers[NUSIZ0 + player], width = 1u << (nusiz >> 4 & 3);
-            machine->masks[M0 + player] = copies((1u << width) - 1, state->position[M0 + player], nusiz);
+            machine->masks[M0 + player] = copies((1u << width) - 1, state->position[M0 + player], nusiz, true);
         }
     }
     if (dirty & SET(BL)) {
         uint32_t width = 1u << (state->registers[CTRLPF] >> 4 & 3);
-        machine->masks[BL] = copies((1u << width) - 1, state->position[BL], 0);
+        machine->masks[BL] = copies((1u << width) - 1, state->position[BL], 0, true);
     }
     if (dirty & SET(PF))
         machine->masks[PF] = playfield_mask(machine);
@@ -273,6 +286,18 @@ static inline uint64_t blend(uint64_t below, uint64_t above, uint64_t where)
     return (below & ~bytes) | (above & bytes);
 }
 
+enum { HMOVE_BLANK_COLUMNS = 8 };
+
+/* HMOVE makes the horizontal blank longer. */
+static inline void blank_after_hmove(Machine *machine, uint8_t *pixels, int32_t left, int32_t right)
+{
+    if (!(machine->state.pending & PENDING_BLANK) || left >= HMOVE_BLANK_COLUMNS)
+        return;
+    memset(pixels + left, 0, (size_t)((right < HMOVE_BLANK_COLUMNS ? right : HMOVE_BLANK_COLUMNS) - left));
+    if (right >= HMOVE_BLANK_COLUMNS)
+        machine->state.pending &= (uint8_t)~PENDING_BLANK;
+}
+
 /* Draw the columns from `left` up to `right` of a row: the background, then what lies on it, eight pixels at a time. */
 static NEVER_INLINE void draw(Machine *machine, int32_t row, int32_t left, int32_t right)
 {
@@ -282,6 +307,7 @@ static NEVER_INLINE void draw(Machine *machine, int32_t row, int32_t left, int32
         return;
     if (registers[VBLANK] & BLANKING) {
         memset(pixels + left, 0, (size_t)(right - left));
+        blank_after_hmove(machine, pixels, left, right);
         return;
     }
     if (machine->dirty)
@@ -290,7 +316,9 @@ static NEVER_INLINE void draw(Machine *machine, int32_t row, int32_t left, int32
     const Mask *masks = machine->masks;
     const uint64_t every = UINT64_C(0x0101010101010101), field = every * registers[COLUPF];
     const uint64_t colours[2] = {every * registers[COLUP0], every * registers[COLUP1]};
-    const uint32_t control = registers[CTRLPF];
+    /* With priority, the playfield and the ball lie above the players. In score mode, each half of the playfield has its
+     * player's colour, but not with priority, unless there is nothing but the playfield. */
+    const bool priority = registers[CTRLPF] & 4 && machine->present != SET(PF), score = registers[CTRLPF] & 2;
     for (int32_t word = left >> 6; word <= (right - 1) >> 6; word++) {
         const uint64_t columns = COLUMNS_BELOW[right][word] & ~COLUMNS_BELOW[left][word];
         const uint64_t first = (masks[P0].word[word] | masks[M0].word[word]) & columns;
@@ -302,24 +330,25 @@ static NEVER_INLINE void draw(Machine *machine, int32_t row, int32_t left, int32
             uint8_t *here = pixels + 64 * word + shift;
             uint64_t eight;
             memcpy(&eight, here, 8);
-            if (control & 4) { /* the playfield lies above the players */
+            const bool right_half = 64 * word + (int32_t)shift >= SCREEN_WIDTH / 2;
+            if (priority) {
                 eight = blend(eight, colours[1], second >> shift);
                 eight = blend(eight, colours[0], first >> shift);
                 eight = blend(eight, field, (playfield | ball) >> shift);
             } else {
-                /* In score mode each half of the playfield has its player's colour. */
-                const bool right_half = 64 * word + (int32_t)shift >= SCREEN_WIDTH / 2;
-                eight = blend(eight, control & 2 ? colours[right_half] : field, playfield >> shift);
+                /* The left half of a score also lies above the second player. */
+                const uint64_t above = score && !right_half ? 0 : second;
                 eight = blend(eight, field, ball >> shift);
-                eight = blend(eight, colours[1], second >> shift);
+                eight = blend(eight, colours[1], (second & ~above) >> shift);
+                eight = blend(eight, score ? colours[right_half] : field, playfield >> shift);
+                eight = blend(eight, colours[1], above >> shift);
                 eight = blend(eight, colours[0], first >> shift);
             }
             memcpy(here, &eight, 8);
             any &= ~(UINT64_C(0xff) << shift);
         }
     }
-    if (machine->hmove_blank && left < 8)
-        memset(pixels + left, 0, (size_t)((right < 8 ? right : 8) - left));
+    blank_after_hmove(machine, pixels, left, right);
 }
 
 enum { FIRST_CLOCK = FIRST_LINE * LINE_CLOCKS, LAST_CLOCK = (FIRST_LINE + SCREEN_HEIGHT) * LINE_CLOCKS };
@@ -329,8 +358,8 @@ static inline int32_t column(int32_t clock_of_line)
     return clock_of_line < BLANK_CLOCKS ? 0 : clock_of_line - BLANK_CLOCKS;
 }
 
-/* Note all collisions up to a moment. Only the rows that are shown count. */
-static NEVER_INLINE void collide_up_to(Machine *machine, int32_t clock)
+/* Note all collisions up to a moment at which nothing that is pending has ended. Only the rows that are shown count. */
+static NEVER_INLINE void collide_alike(Machine *machine, int32_t clock)
 {
     int32_t from = machine->settled, to = clock;
     if (to <= from)
@@ -355,18 +384,18 @@ static NEVER_INLINE void collide_up_to(Machine *machine, int32_t clock)
     }
 }
 
-/* Draw everything up to a moment, and note collisions on the way. */
-static NEVER_INLINE void draw_up_to(Machine *machine, int32_t clock)
+/* Draw everything up to such a moment, and note collisions on the way. */
+static NEVER_INLINE void draw_alike(Machine *machine, int32_t clock)
 {
     int32_t from = machine->settled;
     if (clock <= from)
         return;
-    collide_up_to(machine, clock);
+    collide_alike(machine, clock);
     bool as_above = false; /* whether the line above was drawn in one go, with all as it is now */
     while (from < clock) {
         const int32_t line = from / LINE_CLOCKS, end = (line + 1) * LINE_CLOCKS, to = clock < end ? clock : end;
         const int32_t left = column(from - line * LINE_CLOCKS), right = column(to - line * LINE_CLOCKS);
-        const bool whole = right - left == SCREEN_WIDTH && !machine->hmove_blank;
+        const bool whole = right - left == SCREEN_WIDTH && !(machine->state.pending & PENDING_BLANK);
         if (from >= FIRST_CLOCK && from < LAST_CLOCK) {
             uint8_t *row = machine->screen[line - FIRST_LINE];
             if (whole && as_above)
@@ -375,10 +404,36 @@ static NEVER_INLINE void draw_up_to(Machine *machine, int32_t clock)
                 draw(machine, line - FIRST_LINE, left, right);
             as_above = whole;
         }
-        if (to == end)
-            machine->hmove_blank = false;
         from = to;
     }
+}
+
+/* The line has ended until which some objects were not as their registers say. */
+static NEVER_INLINE void end_pending(Machine *machine)
+{
+    machine->dirty |= machine->state.pending & PENDING_OBJECTS;
+    machine->state.pending &= (uint8_t)~PENDING_OBJECTS;
+    machine->pending_end = NO_DEADLINE;
+}
+
+/* Note all collisions up to a moment. */
+static inline void collide_up_to(Machine *machine, int32_t clock)
+{
+    if (UNLIKELY(clock > machine->pending_end)) {
+        collide_alike(machine, machine->pending_end);
+        end_pending(machine);
+    }
+    collide_alike(machine, clock);
+}
+
+/* Draw everything up to a moment, and note collisions on the way. */
+static inline void draw_up_to(Machine *machine, int32_t clock)
+{
+    if (UNLIKELY(clock > machine->pending_end)) {
+        draw_alike(machine, machine->pending_end);
+        end_pending(machine);
+    }
+    draw_alike(machine, clock);
 }
 
 /* Do what must be done before these objects change. */
@@ -386,7 +441,7 @@ static inline void settle(Machine *machine, uint32_t objects, int32_t clock)
 {
     if (machine->drawing)
         draw_up_to(machine, clock);
-    else if (collidable(machine, objects))
+    else if (collidable(machine, objects) || UNLIKELY(clock > machine->pending_end))
         collide_up_to(machine, clock);
 }
 
@@ -395,6 +450,48 @@ static inline void settle_pixels(Machine *machine, int32_t clock)
 {
     if (machine->drawing)
         draw_up_to(machine, clock);
+}
+
+/* Note which objects wait for the end of the line that the beam is in at a moment. Lines end where they are drawn: above
+ * the first row, what is pending waits for that, and in the last row for that of the next frame. */
+static inline void set_pending(Machine *machine, uint32_t object, bool pending, int32_t clock)
+{
+    State *state = &machine->state;
+    state->pending = (uint8_t)((state->pending & ~SET(object)) | (uint32_t)pending << object);
+    if (!(state->pending & PENDING_OBJECTS))
+        machine->pending_end = NO_DEADLINE;
+    else if (pending) {
+        const int32_t end =
+            clock <= FIRST_CLOCK ? FIRST_CLOCK + LINE_CLOCKS : (clock + LINE_CLOCKS - 1) / LINE_CLOCKS * LINE_CLOCKS;
+        machine->pending_end = end < LAST_CLOCK ? end : NO_DEADLINE;
+    }
+}
+
+/* ---- frames -------------------------------------------------------------------------------------------------------- */
+
+static inline void begin_picture(Machine *machine, bool drawing)
+{
+    const State *state = &machine->state;
+    machine->drawing = drawing;
+    machine->settled = 3 * state->cycle;
+    machine->hmove_clock = machine->blank_clock = -LINE_CLOCKS;
+    machine->pending_end = state->pending & PENDING_OBJECTS ? FIRST_CLOCK + LINE_CLOCKS : NO_DEADLINE;
+}
+
+static inline void end_picture(Machine *machine)
+{
+    State *state = &machine->state;
+    const int32_t end = 3 * state->cycle;
+    settle(machine, ALL_OBJECTS, end);
+    if (end > machine->pending_end)
+        end_pending(machine);
+    if (!machine->drawing && state->pending & PENDING_BLANK) {
+        /* The line that would have been blanked, if it was drawn. An HMOVE in the last cycle blanks the next line. */
+        const int32_t moved = machine->blank_clock + 3;
+        const int32_t line = moved < FIRST_CLOCK ? FIRST_LINE : moved / LINE_CLOCKS;
+        if (line < FIRST_LINE + SCREEN_HEIGHT && end >= line * LINE_CLOCKS + BLANK_CLOCKS + HMOVE_BLANK_COLUMNS)
+            state->pending &= (uint8_t)~PENDING_BLANK;
+    }
 }
 
 /* ---- registers ----------------------------------------------------------------------------------------------------- */
@@ -433,36 +530,118 @@ static ALWAYS_INLINE void write_pattern(Machine *machine, const uint32_t player,
         changed(machine, BL);
 }
 
-/* HMOVE moves each object to the left by its motion value, -8 to 7. It is meant to be written at the beginning of a
- * line, which it then blanks for eight pixels; in the last clocks of a line, it moves by 8 more and blanks nothing. In
- * cycles 4 to 22 and 75, ale-py shortens large motions; that is not modelled, and certification has not met it. */
-static NEVER_INLINE void move(Machine *machine, uint32_t objects, int32_t extra)
+/* How far to the right HMOVE moves an object with a motion value of -8 to 7 to the left, by the cycle of the line in
+ * which it is written. It gives each object one extra clock every four clocks, up to fifteen, while the line is blank: 8
+ * and the motion value of them in all, 8 of which make up for the longer blank. Written at the end of the line before or
+ * in the first cycles of a line, it has time for all of them. Written later, it is cut short; and in the second half of a
+ * line the first clocks go by before the blank, in which they add nothing. */
+static inline int32_t hmove_distance(int32_t motion, int32_t cycle_of_line)
+{
+    if (cycle_of_line <= 20) {
+        const int32_t missed = cycle_of_line < 3 ? 0 : (3 * cycle_of_line - 7) / 4;
+        return -motion > missed - 7 ? -motion : missed - 7;
+    }
+    if (cycle_of_line == 75)
+        return -motion;
+    if (cycle_of_line < 55)
+        return 0;
+    const int32_t extra = 7 - (3 * (cycle_of_line - 55) + 6) / 4;
+    return extra - motion < 0 ? extra - motion : 0;
+}
+
+static NEVER_INLINE void move(Machine *machine, uint32_t objects, int32_t cycle_of_line)
 {
     for (uint32_t object = P0; object <= BL; object++) {
         if (!(objects & SET(object)))
             continue;
-        int32_t motion = ((int8_t)machine->state.registers[HMP0 + object] >> 4) + extra;
-        int32_t position = machine->state.position[object] - motion;
+        const int32_t motion = (int8_t)machine->state.registers[HMP0 + object] >> 4;
+        int32_t position = machine->state.position[object] + hmove_distance(motion, cycle_of_line);
         position += position < 0 ? SCREEN_WIDTH : position >= SCREEN_WIDTH ? -SCREEN_WIDTH : 0;
         machine->state.position[object] = (uint8_t)position;
     }
     machine->dirty |= (uint8_t)objects;
 }
 
+enum { MOVABLE = (1 << (BL + 1)) - 1 };
+
 static inline void write_hmove(Machine *machine, int32_t clock)
 {
-    const int32_t clock_of_line = clock % LINE_CLOCKS;
-    if (clock_of_line < BLANK_CLOCKS) {
-        if (machine->moving | machine->drawing)
-            settle(machine, machine->moving, clock);
-        machine->hmove_blank = clock_of_line < 60;
-        if (machine->moving)
-            move(machine, machine->moving, 0);
-    } else if (clock_of_line >= 220) {
-        settle(machine, ALL_OBJECTS, clock);
-        move(machine, SET(BL + 1) - 1, 8);
-    } else
-        machine->fault |= FAULT_HMOVE;
+    State *state = &machine->state;
+    const int32_t cycle_of_line = clock % LINE_CLOCKS / 3;
+    const bool blank = cycle_of_line <= 20 || cycle_of_line == 75;
+    const uint32_t still = hmove_distance(0, cycle_of_line) != 0 ? MOVABLE : 0; /* objects without motion move too */
+    const uint32_t placed = state->pending & PENDING_OBJECTS & MOVABLE;         /* they show their first copy at once */
+    const uint32_t objects = machine->moving | still | placed;
+    if (objects | machine->drawing)
+        settle(machine, objects, clock);
+    if (placed) {
+        set_pending(machine, P0, false, clock);
+        set_pending(machine, P1, false, clock);
+    }
+    if (blank) {
+        state->pending |= PENDING_BLANK;
+        machine->blank_clock = clock;
+    }
+    if (objects)
+        move(machine, objects, cycle_of_line);
+    machine->hmove_clock = clock;
+}
+
+/* RESP, RESM, RESBL: an object appears where the beam is, a few clocks later: players five, the others four. */
+static inline uint32_t place(const Machine *machine, uint32_t object, int32_t clock)
+{
+    /* ale-py has its own positions for objects that some games place shortly after an HMOVE. */
+    static const struct {
+        uint8_t object, cycles, clock_of_line, position;
+    } after_hmove[] = {{M0, 20, 69, 8}, {M1, 3, 18, 3}, {BL, 18, 60, 10}, {BL, 18, 69, 10},
+                       {BL, 3, 18, 3},  {BL, 7, 30, 6}, {BL, 6, 27, 5}};
+    const int32_t clock_of_line = clock % LINE_CLOCKS, player = object <= P1;
+    for (uint32_t at = 0; !player && at < sizeof after_hmove / sizeof *after_hmove; at++)
+        if (after_hmove[at].object == object && clock - machine->hmove_clock == 3 * after_hmove[at].cycles &&
+            clock_of_line == after_hmove[at].clock_of_line)
+            return after_hmove[at].position;
+    return (uint32_t)(clock_of_line < BLANK_CLOCKS ? 2 + player
+                                                   : (clock_of_line - BLANK_CLOCKS + 4 + player) % SCREEN_WIDTH);
+}
+
+/* Where a new position of a player is, seen from a copy of it: in the four clocks before the copy begins, in the copy, or
+ * in neither. */
+typedef enum { BESIDE_COPY, BEFORE_COPY, IN_COPY } Placement;
+
+static inline Placement placement(uint32_t old_position, uint32_t new_position, uint32_t nusiz)
+{
+    const uint32_t width = (nusiz & 7) == 5 ? 16 : (nusiz & 7) == 7 ? 32 : 8;
+    const uint32_t copies_at[3] = {0, SECOND_COPY[nusiz & 7], THIRD_COPY[nusiz & 7]};
+    for (uint32_t copy = 0; copy < 3; copy++) {
+        const uint32_t distance = (new_position + 2 * SCREEN_WIDTH - old_position - copies_at[copy]) % SCREEN_WIDTH;
+        if (distance < 4)
+            return BEFORE_COPY;
+        if (distance < 4 + width)
+            return IN_COPY;
+    }
+    return BESIDE_COPY;
+}
+
+static NEVER_INLINE void write_player_reset(Machine *machine, uint32_t player, int32_t clock)
+{
+    State *state = &machine->state;
+    const uint32_t position = place(machine, P0 + player, clock);
+    const Placement where = placement(state->position[P0 + player], position, state->registers[NUSIZ0 + player]);
+    const int32_t shows = where == IN_COPY ? clock + 11 : clock; /* the copy that is being drawn goes on */
+    settle(machine, SET(P0 + player), shows);
+    state->position[P0 + player] = (uint8_t)position;
+    machine->dirty |= (uint8_t)SET(P0 + player);
+    set_pending(machine, P0 + player, where != BEFORE_COPY, shows);
+}
+
+/* CTRLPF, after everything is settled. */
+static inline void write_playfield_control(Machine *machine, uint8_t value, int32_t clock)
+{
+    const bool mirrored = is_mirrored(&machine->state);
+    const bool late = clock % LINE_CLOCKS >= BLANK_CLOCKS + SCREEN_WIDTH / 2 - 1;
+    machine->state.registers[CTRLPF] = value;
+    set_pending(machine, PF, late && mirrored != (value & 1), clock);
+    machine->dirty |= SET(BL) | SET(PF);
 }
 
 /* A write to any register but WSYNC and VSYNC, which concern the processor. */
@@ -490,19 +669,19 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
         break;
     case NUSIZ0:
     case NUSIZ1:
-        if (registers[number] == value)
+        if (registers[number] == value && !(state->pending & SET(P0 + number - NUSIZ0)))
             break;
         /* What is being drawn goes on as it was for eight clocks. */
         settle(machine, SET(P0 + number - NUSIZ0) | SET(M0 + number - NUSIZ0), clock + 8);
         registers[number] = value;
+        set_pending(machine, P0 + number - NUSIZ0, false, clock);
         machine->dirty |= (uint8_t)(SET(P0 + number - NUSIZ0) | SET(M0 + number - NUSIZ0));
         break;
     case CTRLPF:
-        if (registers[CTRLPF] == value)
+        if (registers[CTRLPF] == value && !(state->pending & SET(PF)))
             break;
         settle(machine, SET(BL) | SET(PF), clock);
-        registers[CTRLPF] = value;
-        machine->dirty |= SET(BL) | SET(PF);
+        write_playfield_control(machine, value, clock);
         break;
     case REFP0:
     case REFP1:
@@ -525,17 +704,15 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
         break;
     case RESP0:
     case RESP1:
+        write_player_reset(machine, number - RESP0, clock);
+        break;
     case RESM0:
     case RESM1:
     case RESBL: {
-        /* The object appears where the beam is, a few clocks later: players five, the others four. A missile does so
-         * from the next line on: until eight clocks later, it is where it was. */
+        /* A missile appears from the next line on: until eight clocks later, it is where it was. */
         const uint32_t object = number - RESP0;
-        const int32_t clock_of_line = clock % LINE_CLOCKS, player = object <= P1;
-        settle(machine, SET(object), object == M0 || object == M1 ? clock + 8 : clock);
-        state->position[object] = (uint8_t)(clock_of_line < BLANK_CLOCKS
-                                                ? 2 + player
-                                                : (clock_of_line - BLANK_CLOCKS + 4 + player) % SCREEN_WIDTH);
+        settle(machine, SET(object), object == BL ? clock : clock + 8);
+        state->position[object] = (uint8_t)place(machine, object, clock);
         machine->dirty |= (uint8_t)SET(object);
         break;
     }
@@ -566,6 +743,8 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
     case HMM1:
     case HMBL: {
         const uint32_t object = number - HMP0;
+        if (number == HMM0 && clock == machine->hmove_clock + 3 * 21 && registers[HMM0] >> 4 == 7 && value >> 4 == 6)
+            machine->fault |= FAULT_MISSILE; /* HMOVE never stops moving it: the stars of Cosmic Ark */
         registers[number] = value;
         machine->moving = (uint8_t)((machine->moving & ~SET(object)) | (uint32_t)(value >> 4 != 0) << object);
         break;

@@ -233,7 +233,7 @@ static uint32_t play_sticky(Planner *planner, uint32_t action, uint32_t last, ui
         if (!sticks)
             last = action;
         if (!machine->state.over && !machine->fault) {
-            play_frame(machine, planner->actions[last], false, false);
+            play_frame(machine, planner->game, planner->actions[last], false, false);
             look(&machine->state, planner->game);
         }
     }

@@ -13,7 +13,7 @@ static void look_bowling(State *state)
 static const Game BOWLING = {
     .rom = "bowling",
     .collisions = PAIRS_READ(CXM0P) | PAIRS_READ(CXP0FB),
-    .resets = 2,
+    .has_modes = true,
     .starting_actions = {END_OF_ACTIONS},
     .look = look_bowling,
 };

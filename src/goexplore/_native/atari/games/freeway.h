@@ -13,7 +13,7 @@ static void look_freeway(State *state)
 static const Game FREEWAY = {
     .rom = "freeway",
     .collisions = PAIRS_READ(CXPPMM),
-    .resets = 3,
+    .has_modes = true,
     .starting_actions = {END_OF_ACTIONS},
     .look = look_freeway,
 };

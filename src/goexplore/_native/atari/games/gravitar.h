@@ -13,7 +13,6 @@ static void look_gravitar(State *state)
 static const Game GRAVITAR = {
     .rom = "gravitar",
     .collisions = ALL_PAIRS, /* it reads most registers */
-    .resets = 1,
     .starting_actions = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, END_OF_ACTIONS},
     .look = look_gravitar,
 };

@@ -14,7 +14,6 @@ static const Game MONTEZUMA_REVENGE = {
     .rom = "montezuma_revenge",
     .slices = true,
     .collisions = PAIRS_READ(CXM0P) | PAIRS_READ(CXM1P) | PAIRS_READ(CXP0FB) | PAIRS_READ(CXPPMM),
-    .resets = 1,
     .starting_actions = {END_OF_ACTIONS},
     .look = look_montezuma_revenge,
 };

@@ -14,7 +14,6 @@ static void look_pitfall(State *state)
 static const Game PITFALL = {
     .rom = "pitfall",
     .collisions = PAIRS_READ(CXP0FB) | PAIRS_READ(CXPPMM),
-    .resets = 1,
     .starting_actions = {2, END_OF_ACTIONS},
     .look = look_pitfall,
 };

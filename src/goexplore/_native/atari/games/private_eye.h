@@ -13,7 +13,7 @@ static void look_private_eye(State *state)
 static const Game PRIVATE_EYE = {
     .rom = "private_eye",
     .collisions = ALL_PAIRS, /* it reads most registers */
-    .resets = 2,
+    .has_modes = true,
     .starting_actions = {2, END_OF_ACTIONS},
     .look = look_private_eye,
 };

@@ -13,7 +13,6 @@ static void look_venture(State *state)
 static const Game VENTURE = {
     .rom = "venture",
     .collisions = PAIRS_READ(CXP0FB) | PAIRS_READ(CXP1FB) | PAIRS_READ(CXBLPF) | PAIRS_READ(CXPPMM),
-    .resets = 1,
     .starting_actions = {END_OF_ACTIONS},
     .look = look_venture,
 };
