@@ -125,7 +125,8 @@ struct Machine {
     uint8_t shown[2]; /* the players' patterns */
     uint16_t wanted;  /* collisions that the game reads */
     uint8_t watch[6], all_watch[6]; /* per object: those whose collision with it would be news */
-    int32_t settled;     /* the colour clock up to which the frame is drawn and collided */
+    int32_t collided;    /* the colour clocks up to which collisions are noted, */
+    int32_t drawn;       /* and up to which the frame is drawn, or NO_DEADLINE where it is not wanted */
     int32_t pending_end; /* the colour clock at which what is pending of players and playfield ends, or NO_DEADLINE */
     int32_t hmove_clock; /* that of the last HMOVE, and of the last one that blanks a line */
     int32_t blank_clock;

@@ -6,6 +6,8 @@
  * - pixels, in frames that are to be seen
  * - collisions, in all frames, but only if the changing object could collide with something present, in a pair that
  *   the game reads and that has not collided already. (Pairs without the changing object lose nothing by waiting.)
+ *
+ * Each goes its own way, so that what collides does not depend on what is drawn.
  */
 #ifndef GOEXPLORE_TIA_H
 #define GOEXPLORE_TIA_H
@@ -119,34 +121,29 @@ static ALWAYS_INLINE void put(Mask *mask, uint64_t pixels, uint32_t position)
 /* NUSIZ: one to three copies, close, medium or wide apart: where the second and the third are, or 0. */
 static const uint8_t SECOND_COPY[8] = {0, 16, 32, 16, 64, 0, 32, 0}, THIRD_COPY[8] = {0, 0, 0, 32, 0, 0, 64, 0};
 
-static inline Mask copies(uint64_t pixels, uint32_t position, uint32_t nusiz, bool first)
+static ALWAYS_INLINE void put_copies(Mask *mask, uint64_t pixels, uint32_t position, uint32_t nusiz, bool first)
 {
-    Mask mask = {{0, 0, 0}};
+    *mask = (Mask){{0, 0, 0}};
     if (first)
-        put(&mask, pixels, position);
+        put(mask, pixels, position);
     if (SECOND_COPY[nusiz & 7])
-        put(&mask, pixels, position + SECOND_COPY[nusiz & 7]);
+        put(mask, pixels, position + SECOND_COPY[nusiz & 7]);
     if (THIRD_COPY[nusiz & 7])
-        put(&mask, pixels, position + THIRD_COPY[nusiz & 7]);
-    return mask;
+        put(mask, pixels, position + THIRD_COPY[nusiz & 7]);
 }
 
-static inline Mask player_mask(const Machine *machine, uint32_t player)
+static inline void put_player(Mask *mask, const Machine *machine, uint32_t player)
 {
     const State *state = &machine->state;
-    uint32_t nusiz = state->registers[NUSIZ0 + player], position = state->position[P0 + player];
-    uint8_t pattern = machine->shown[player];
-    const bool first = !(state->pending & SET(P0 + player));
+    const uint32_t nusiz = state->registers[NUSIZ0 + player];
+    uint32_t pattern = machine->shown[player], position = state->position[P0 + player];
     if (!(state->registers[REFP0 + player] & 8))
         pattern = REVERSED[pattern]; /* the highest bit is the leftmost pixel */
-    switch (nusiz & 7) {
-    case 5: /* pixels of double and fourfold width come one clock later */
-        return copies(DOUBLED[pattern], position + 1, nusiz, first);
-    case 7:
-        return copies(QUADRUPLED[pattern], position + 1, nusiz, first);
-    default:
-        return copies(pattern, position, nusiz, first);
+    if ((nusiz & 5) == 5) { /* pixels of double and fourfold width come one clock later */
+        pattern = nusiz & 2 ? QUADRUPLED[pattern] : DOUBLED[pattern];
+        position++;
     }
+    put_copies(mask, pattern, position, nusiz, !(state->pending & SET(P0 + player)));
 }
 
 static inline bool is_mirrored(const State *state)
@@ -170,28 +167,29 @@ static inline Mask playfield_mask(const Machine *machine)
     return (Mask){{low, high | right_low << 16, right_low >> 48 | right_high << 16}};
 }
 
-static NEVER_INLINE void build_masks(Machine *machine)
+static NEVER_INLINE void build_mask(Machine *machine, uint32_t object)
 {
     const State *state = &machine->state;
-    uint8_t dirty = machine->dirty & machine->present;
-    for (uint32_t object = 0; object < OBJECTS; object++)
-        if ((machine->dirty & ~machine->present) & SET(object))
-            memset(&machine->masks[object], 0, sizeof(Mask));
-    machine->dirty = 0;
-    for (uint32_t player = 0; player < 2; player++) {
-        if (dirty & SET(P0 + player))
-            machine->masks[P0 + player] = player_mask(machine, player);
-        if (dirty & SET(M0 + player)) {
-            uint32_t nusiz = state->registers[NUSIZ0 + player], width = 1u << (nusiz >> 4 & 3);
-            machine->masks[M0 + player] = copies((1u << width) - 1, state->position[M0 + player], nusiz, true);
-        }
+    Mask *mask = &machine->masks[object];
+    if (!(machine->present & SET(object)))
+        *mask = (Mask){{0, 0, 0}};
+    else if (object <= P1)
+        put_player(mask, machine, object - P0);
+    else if (object == PF)
+        *mask = playfield_mask(machine);
+    else { /* a missile has as many copies as its player */
+        const uint32_t nusiz = object == BL ? 0 : state->registers[NUSIZ0 + object - M0];
+        const uint32_t size = (object == BL ? state->registers[CTRLPF] : nusiz) >> 4 & 3;
+        put_copies(mask, (1u << (1u << size)) - 1, state->position[object], nusiz, true);
     }
-    if (dirty & SET(BL)) {
-        uint32_t width = 1u << (state->registers[CTRLPF] >> 4 & 3);
-        machine->masks[BL] = copies((1u << width) - 1, state->position[BL], 0, true);
-    }
-    if (dirty & SET(PF))
-        machine->masks[PF] = playfield_mask(machine);
+}
+
+/* Bring the masks of some objects up to date. */
+static inline void build_masks(Machine *machine, uint32_t objects)
+{
+    for (uint32_t dirty = machine->dirty & objects; dirty; dirty &= dirty - 1)
+        build_mask(machine, lowest_bit(dirty));
+    machine->dirty &= (uint8_t)~objects;
 }
 
 /* ---- presence ------------------------------------------------------------------------------------------------------ */
@@ -233,6 +231,12 @@ static inline void note_motion(Machine *machine)
         machine->moving |= (uint8_t)((machine->state.registers[HMP0 + object] >> 4 != 0) << object);
 }
 
+/* The pairs that the game reads, that have not collided yet and of which both objects are present. */
+static inline uint32_t open_pairs(const Machine *machine)
+{
+    return PAIRS_AMONG[machine->present] & machine->wanted & ~(uint32_t)machine->state.collisions;
+}
+
 /* Bring everything that is computed from the state up to date with it. */
 static UNUSED void refresh_tia(Machine *machine)
 {
@@ -252,14 +256,13 @@ static NEVER_INLINE void collide(Machine *machine, int32_t left, int32_t right)
 {
     if (left >= right)
         return;
-    if (machine->dirty)
-        build_masks(machine);
     uint64_t columns[3];
     for (int32_t word = 0; word < 3; word++)
         columns[word] = COLUMNS_BELOW[right][word] & ~COLUMNS_BELOW[left][word];
-    uint32_t open = PAIRS_AMONG[machine->present] & machine->wanted & ~(uint32_t)machine->state.collisions, news = 0;
-    for (; open; open &= open - 1) {
+    uint32_t news = 0;
+    for (uint32_t open = open_pairs(machine); open; open &= open - 1) {
         const uint32_t pair = lowest_bit(open);
+        build_masks(machine, SET(PAIR_FIRST[pair]) | SET(PAIR_SECOND[pair]));
         const Mask *one = &machine->masks[PAIR_FIRST[pair]], *other = &machine->masks[PAIR_SECOND[pair]];
         if ((one->word[0] & other->word[0] & columns[0]) | (one->word[1] & other->word[1] & columns[1]) |
             (one->word[2] & other->word[2] & columns[2]))
@@ -271,19 +274,27 @@ static NEVER_INLINE void collide(Machine *machine, int32_t left, int32_t right)
     }
 }
 
+/* Whether it matters for collisions that these objects change. */
 static inline bool collidable(const Machine *machine, uint32_t objects)
 {
-    for (uint32_t object = 0; object < OBJECTS; object++)
-        if (objects & SET(object) && machine->watch[object] & machine->present)
+    for (; objects; objects &= objects - 1)
+        if (machine->watch[lowest_bit(objects)] & machine->present)
             return true;
     return false;
 }
 
-/* Put one colour over another where a bit is set among the lowest eight. */
-static inline uint64_t blend(uint64_t below, uint64_t above, uint64_t where)
+/* Give the pixels of a mask a colour, eight pixels at a time. */
+static ALWAYS_INLINE void paint(uint8_t *pixels, uint64_t mask, uint64_t colour)
 {
-    const uint64_t bytes = AS_BYTES[where & 0xff];
-    return (below & ~bytes) | (above & bytes);
+    if (mask == 0)
+        return;
+    const uint32_t empty = lowest_bit(mask) & ~7u;
+    for (mask >>= empty, pixels += empty; mask; mask >>= 8, pixels += 8) {
+        uint64_t eight;
+        memcpy(&eight, pixels, 8);
+        eight ^= (eight ^ colour) & AS_BYTES[mask & 0xff];
+        memcpy(pixels, &eight, 8);
+    }
 }
 
 enum { HMOVE_BLANK_COLUMNS = 8 };
@@ -298,55 +309,43 @@ static inline void blank_after_hmove(Machine *machine, uint8_t *pixels, int32_t 
         machine->state.pending &= (uint8_t)~PENDING_BLANK;
 }
 
-/* Draw the columns from `left` up to `right` of a row: the background, then what lies on it, eight pixels at a time. */
+/* Draw the columns from `left` up to `right` of a row: the background, then what lies on it. */
 static NEVER_INLINE void draw(Machine *machine, int32_t row, int32_t left, int32_t right)
 {
+    static const uint64_t left_half[3] = {~UINT64_C(0), 0xffff, 0};
     const uint8_t *registers = machine->state.registers;
     uint8_t *pixels = machine->screen[row];
-    if (left >= right)
-        return;
     if (registers[VBLANK] & BLANKING) {
         memset(pixels + left, 0, (size_t)(right - left));
         blank_after_hmove(machine, pixels, left, right);
         return;
     }
-    if (machine->dirty)
-        build_masks(machine);
     memset(pixels + left, registers[COLUBK], (size_t)(right - left));
+    build_masks(machine, ALL_OBJECTS);
     const Mask *masks = machine->masks;
-    const uint64_t every = UINT64_C(0x0101010101010101), field = every * registers[COLUPF];
-    const uint64_t colours[2] = {every * registers[COLUP0], every * registers[COLUP1]};
-    /* With priority, the playfield and the ball lie above the players. In score mode, each half of the playfield has its
-     * player's colour, but not with priority, unless there is nothing but the playfield. */
-    const bool priority = registers[CTRLPF] & 4 && machine->present != SET(PF), score = registers[CTRLPF] & 2;
+    /* With priority, the playfield and the ball lie above the players. In score mode, each half of the playfield is a part
+     * of its player, but not with priority, unless there is nothing but the playfield. */
+    const bool priority = registers[CTRLPF] & 4 && machine->present != SET(PF), score = registers[CTRLPF] & 2 && !priority;
+    const uint64_t every = UINT64_C(0x0101010101010101);
     for (int32_t word = left >> 6; word <= (right - 1) >> 6; word++) {
         const uint64_t columns = COLUMNS_BELOW[right][word] & ~COLUMNS_BELOW[left][word];
-        const uint64_t first = (masks[P0].word[word] | masks[M0].word[word]) & columns;
-        const uint64_t second = (masks[P1].word[word] | masks[M1].word[word]) & columns;
-        const uint64_t ball = masks[BL].word[word] & columns, playfield = masks[PF].word[word] & columns;
-        uint64_t any = first | second | ball | playfield;
-        while (any) {
-            const uint32_t shift = lowest_bit(any) & ~7u;
-            uint8_t *here = pixels + 64 * word + shift;
-            uint64_t eight;
-            memcpy(&eight, here, 8);
-            const bool right_half = 64 * word + (int32_t)shift >= SCREEN_WIDTH / 2;
-            if (priority) {
-                eight = blend(eight, colours[1], second >> shift);
-                eight = blend(eight, colours[0], first >> shift);
-                eight = blend(eight, field, (playfield | ball) >> shift);
-            } else {
-                /* The left half of a score also lies above the second player. */
-                const uint64_t above = score && !right_half ? 0 : second;
-                eight = blend(eight, field, ball >> shift);
-                eight = blend(eight, colours[1], (second & ~above) >> shift);
-                eight = blend(eight, score ? colours[right_half] : field, playfield >> shift);
-                eight = blend(eight, colours[1], above >> shift);
-                eight = blend(eight, colours[0], first >> shift);
-            }
-            memcpy(here, &eight, 8);
-            any &= ~(UINT64_C(0xff) << shift);
-        }
+        const uint64_t playfield = masks[PF].word[word];
+        uint64_t first = masks[P0].word[word] | masks[M0].word[word];
+        uint64_t second = masks[P1].word[word] | masks[M1].word[word];
+        uint64_t field = masks[BL].word[word];
+        if (score) {
+            first |= playfield & left_half[word];
+            second |= playfield & ~left_half[word];
+        } else
+            field |= playfield;
+        if (priority) {
+            first &= ~field;
+            second &= ~field;
+        } else
+            field &= ~(first | second);
+        paint(pixels + 64 * word, field & columns, every * registers[COLUPF]);
+        paint(pixels + 64 * word, second & ~first & columns, every * registers[COLUP1]);
+        paint(pixels + 64 * word, first & columns, every * registers[COLUP0]);
     }
     blank_after_hmove(machine, pixels, left, right);
 }
@@ -359,97 +358,94 @@ static inline int32_t column(int32_t clock_of_line)
 }
 
 /* Note all collisions up to a moment at which nothing that is pending has ended. Only the rows that are shown count. */
-static NEVER_INLINE void collide_alike(Machine *machine, int32_t clock)
+static NEVER_INLINE void collide_up_to(Machine *machine, int32_t clock)
 {
-    int32_t from = machine->settled, to = clock;
+    int32_t from = machine->collided, to = clock;
     if (to <= from)
         return;
-    machine->settled = clock;
+    machine->collided = clock;
     if (machine->state.registers[VBLANK] & BLANKING)
         return;
     from = from < FIRST_CLOCK ? FIRST_CLOCK : from;
     to = to > LAST_CLOCK ? LAST_CLOCK : to;
-    if (from >= to || !(PAIRS_AMONG[machine->present] & machine->wanted & ~(uint32_t)machine->state.collisions))
+    if (from >= to || !open_pairs(machine))
         return;
     if (to - from >= LINE_CLOCKS) {
         collide(machine, 0, SCREEN_WIDTH);
         return;
     }
-    int32_t left = column(from % LINE_CLOCKS), right = column(to % LINE_CLOCKS);
-    if (from / LINE_CLOCKS == to / LINE_CLOCKS)
-        collide(machine, left, right);
+    const int32_t line = from / LINE_CLOCKS * LINE_CLOCKS, left = column(from - line);
+    if (to - line < LINE_CLOCKS)
+        collide(machine, left, column(to - line));
     else {
         collide(machine, left, SCREEN_WIDTH);
-        collide(machine, 0, right);
+        collide(machine, 0, column(to - line - LINE_CLOCKS));
     }
 }
 
-/* Draw everything up to such a moment, and note collisions on the way. */
-static NEVER_INLINE void draw_alike(Machine *machine, int32_t clock)
+/* Draw everything up to such a moment. */
+static NEVER_INLINE void draw_up_to(Machine *machine, int32_t clock)
 {
-    int32_t from = machine->settled;
-    if (clock <= from)
-        return;
-    collide_alike(machine, clock);
+    const int32_t from = machine->drawn < FIRST_CLOCK ? FIRST_CLOCK : machine->drawn;
+    const int32_t to = clock > LAST_CLOCK ? LAST_CLOCK : clock;
+    machine->drawn = clock;
+    int32_t row = from / LINE_CLOCKS - FIRST_LINE, left = column(from % LINE_CLOCKS);
     bool as_above = false; /* whether the line above was drawn in one go, with all as it is now */
-    while (from < clock) {
-        const int32_t line = from / LINE_CLOCKS, end = (line + 1) * LINE_CLOCKS, to = clock < end ? clock : end;
-        const int32_t left = column(from - line * LINE_CLOCKS), right = column(to - line * LINE_CLOCKS);
+    for (int32_t start = (row + FIRST_LINE) * LINE_CLOCKS; start < to; start += LINE_CLOCKS, row++, left = 0) {
+        const int32_t right = to - start < LINE_CLOCKS ? column(to - start) : SCREEN_WIDTH;
         const bool whole = right - left == SCREEN_WIDTH && !(machine->state.pending & PENDING_BLANK);
-        if (from >= FIRST_CLOCK && from < LAST_CLOCK) {
-            uint8_t *row = machine->screen[line - FIRST_LINE];
-            if (whole && as_above)
-                memcpy(row, row - SCREEN_WIDTH, SCREEN_WIDTH);
-            else
-                draw(machine, line - FIRST_LINE, left, right);
-            as_above = whole;
-        }
-        from = to;
+        if (whole && as_above)
+            memcpy(machine->screen[row], machine->screen[row - 1], SCREEN_WIDTH);
+        else if (left < right)
+            draw(machine, row, left, right);
+        else if (right == 0)
+            machine->drawn = start + BLANK_CLOCKS; /* there are no pixels before */
+        as_above = whole;
     }
 }
 
-/* The line has ended until which some objects were not as their registers say. */
+/* Settle what is before the end of the line until which some objects are not as their registers say. */
 static NEVER_INLINE void end_pending(Machine *machine)
 {
+    collide_up_to(machine, machine->pending_end);
+    if (machine->pending_end > machine->drawn)
+        draw_up_to(machine, machine->pending_end);
     machine->dirty |= machine->state.pending & PENDING_OBJECTS;
     machine->state.pending &= (uint8_t)~PENDING_OBJECTS;
     machine->pending_end = NO_DEADLINE;
 }
 
-/* Note all collisions up to a moment. */
-static inline void collide_up_to(Machine *machine, int32_t clock)
-{
-    if (UNLIKELY(clock > machine->pending_end)) {
-        collide_alike(machine, machine->pending_end);
-        end_pending(machine);
-    }
-    collide_alike(machine, clock);
-}
-
-/* Draw everything up to a moment, and note collisions on the way. */
-static inline void draw_up_to(Machine *machine, int32_t clock)
-{
-    if (UNLIKELY(clock > machine->pending_end)) {
-        draw_alike(machine, machine->pending_end);
-        end_pending(machine);
-    }
-    draw_alike(machine, clock);
-}
-
 /* Do what must be done before these objects change. */
 static inline void settle(Machine *machine, uint32_t objects, int32_t clock)
 {
-    if (machine->drawing)
-        draw_up_to(machine, clock);
-    else if (collidable(machine, objects) || UNLIKELY(clock > machine->pending_end))
+    if (UNLIKELY(clock > machine->pending_end))
+        end_pending(machine);
+    if (collidable(machine, objects))
         collide_up_to(machine, clock);
+    if (clock > machine->drawn)
+        draw_up_to(machine, clock);
+}
+
+/* The same before anything may change. */
+static inline void settle_all(Machine *machine, int32_t clock)
+{
+    settle(machine, 0, clock);
+    collide_up_to(machine, clock);
 }
 
 /* The same where only the colour of something changes. */
 static inline void settle_pixels(Machine *machine, int32_t clock)
 {
-    if (machine->drawing)
-        draw_up_to(machine, clock);
+    if (clock > machine->drawn)
+        settle(machine, 0, clock);
+}
+
+/* Do what must be done before collisions are read. */
+static inline void settle_collisions(Machine *machine, int32_t clock)
+{
+    if (UNLIKELY(clock > machine->pending_end))
+        end_pending(machine);
+    collide_up_to(machine, clock);
 }
 
 /* Note which objects wait for the end of the line that the beam is in at a moment. Lines end where they are drawn: above
@@ -473,7 +469,8 @@ static inline void begin_picture(Machine *machine, bool drawing)
 {
     const State *state = &machine->state;
     machine->drawing = drawing;
-    machine->settled = 3 * state->cycle;
+    machine->collided = 3 * state->cycle;
+    machine->drawn = drawing ? machine->collided : NO_DEADLINE;
     machine->hmove_clock = machine->blank_clock = -LINE_CLOCKS;
     machine->pending_end = state->pending & PENDING_OBJECTS ? FIRST_CLOCK + LINE_CLOCKS : NO_DEADLINE;
 }
@@ -482,9 +479,7 @@ static inline void end_picture(Machine *machine)
 {
     State *state = &machine->state;
     const int32_t end = 3 * state->cycle;
-    settle(machine, ALL_OBJECTS, end);
-    if (end > machine->pending_end)
-        end_pending(machine);
+    settle_all(machine, end);
     if (!machine->drawing && state->pending & PENDING_BLANK) {
         /* The line that would have been blanked, if it was drawn. An HMOVE in the last cycle blanks the next line. */
         const int32_t moved = machine->blank_clock + 3;
@@ -496,38 +491,41 @@ static inline void end_picture(Machine *machine)
 
 /* ---- registers ----------------------------------------------------------------------------------------------------- */
 
+/* Show other patterns and another ball from now on. */
+static NEVER_INLINE void show_patterns(Machine *machine, uint8_t first, uint8_t second, bool ball, int32_t clock)
+{
+    const uint32_t players = (first != machine->shown[0] ? SET(P0) : 0) | (second != machine->shown[1] ? SET(P1) : 0);
+    const uint32_t objects = players | (ball ? SET(BL) : 0);
+    if (objects & (objects - 1))
+        settle_all(machine, clock); /* two may appear at once: neither was there to collide before */
+    else
+        settle(machine, objects, clock);
+    machine->shown[0] = first;
+    machine->shown[1] = second;
+    machine->dirty |= (uint8_t)players;
+    machine->present = (uint8_t)((machine->present & ~(SET(P0) | SET(P1))) | (first ? SET(P0) : 0) | (second ? SET(P1) : 0));
+    if (ball) {
+        machine->state.old_ball = machine->state.registers[ENABL];
+        changed(machine, BL);
+    }
+}
+
 /* GRP0, GRP1: a write to one player's pattern also hands the other's last pattern on to its delayed copy, and that to
  * the second one's also the ball's. */
 static ALWAYS_INLINE void write_pattern(Machine *machine, const uint32_t player, uint8_t value, int32_t clock)
 {
     State *state = &machine->state;
+    uint8_t *registers = state->registers;
     const uint32_t other = 1 - player;
-    const uint8_t *delayed = state->registers + VDELP0;
-    uint32_t objects = 0;
-    if (!(delayed[player] & 1) && machine->shown[player] != value)
-        objects |= SET(player);
-    if (delayed[other] & 1 && machine->shown[other] != state->registers[GRP0 + other])
-        objects |= SET(other);
-    if (player == 1 && delayed[2] & 1 && (state->old_ball ^ state->registers[ENABL]) & 2)
-        objects |= SET(BL);
-    if (objects)
-        settle(machine, objects, clock + 1);
-    if (objects & (objects - 1) && !machine->drawing)
-        collide_up_to(machine, clock + 1); /* two may appear at once: neither was there to collide before */
-    state->registers[GRP0 + player] = value;
-    state->old_pattern[other] = state->registers[GRP0 + other];
+    const uint8_t mine = registers[VDELP0 + player] & 1 ? machine->shown[player] : value;
+    const uint8_t others = registers[VDELP0 + other] & 1 ? registers[GRP0 + other] : machine->shown[other];
+    const bool ball = player == 1 && registers[VDELBL] & 1 && (state->old_ball ^ registers[ENABL]) & 2;
+    if (mine != machine->shown[player] || others != machine->shown[other] || ball)
+        show_patterns(machine, player == 0 ? mine : others, player == 0 ? others : mine, ball, clock + 1);
+    registers[GRP0 + player] = value;
+    state->old_pattern[other] = registers[GRP0 + other];
     if (player == 1)
-        state->old_ball = state->registers[ENABL];
-    if (objects & SET(player)) {
-        machine->shown[player] = value;
-        changed(machine, player);
-    }
-    if (objects & SET(other)) {
-        machine->shown[other] = state->registers[GRP0 + other];
-        changed(machine, other);
-    }
-    if (objects & SET(BL))
-        changed(machine, BL);
+        state->old_ball = registers[ENABL];
 }
 
 /* How far to the right HMOVE moves an object with a motion value of -8 to 7 to the left, by the cycle of the line in
@@ -652,11 +650,8 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
     const int32_t clock = 3 * cycle;
     switch (number) {
     case VBLANK:
-        if ((registers[VBLANK] ^ value) & BLANKING) {
-            settle(machine, ALL_OBJECTS, clock + 1);
-            if (!machine->drawing && machine->settled < clock + 1)
-                machine->settled = clock + 1; /* nothing was there to collide, or it did not count */
-        }
+        if ((registers[VBLANK] ^ value) & BLANKING)
+            settle_all(machine, clock + 1);
         registers[VBLANK] = value;
         break;
     case COLUP0:
@@ -789,9 +784,8 @@ static ALWAYS_INLINE void tia_write(Machine *machine, uint32_t number, uint8_t v
         machine->moving = 0;
         break;
     case CXCLR:
-        settle_pixels(machine, clock);
-        if (machine->settled < clock)
-            machine->settled = clock; /* whatever collided until now is forgotten */
+        if (machine->collided < clock)
+            machine->collided = clock; /* whatever collided until now is forgotten */
         state->collisions = 0;
         memcpy(machine->watch, machine->all_watch, sizeof machine->watch);
         break;
@@ -813,7 +807,7 @@ static NEVER_INLINE UNUSED uint8_t tia_read(Machine *machine, uint32_t address, 
     uint8_t value = bus & 0x3f;
     if (number < 8) {
         const uint32_t pairs = PAIRS_READ(number);
-        settle(machine, ALL_OBJECTS, 3 * cycle);
+        settle_collisions(machine, 3 * cycle);
         if (pairs & ~(uint32_t)machine->wanted)
             machine->fault |= FAULT_COLLISION;
         uint32_t hit = (machine->state.collisions & pairs) >> FIRST_PAIR(number);
