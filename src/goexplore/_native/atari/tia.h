@@ -310,7 +310,7 @@ static inline void blank_after_hmove(Machine *machine, uint8_t *pixels, int32_t 
 }
 
 /* Draw the columns from `left` up to `right` of a row: the background, then what lies on it. */
-static NEVER_INLINE void draw(Machine *machine, int32_t row, int32_t left, int32_t right)
+static inline void draw(Machine *machine, int32_t row, int32_t left, int32_t right)
 {
     static const uint64_t left_half[3] = {~UINT64_C(0), 0xffff, 0};
     const uint8_t *registers = machine->state.registers;
