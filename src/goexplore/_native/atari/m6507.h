@@ -1,9 +1,10 @@
 /* 6507: what each instruction does.
  *
- * Operations are functions of the registers. Access to the bus may end a frame or switch banks, so what has it is a macro
- * over local variables: `machine`, `state`, `cpu`, `pc`, `cycle`, `rom` and `switched`. Two programs are made of them: the interpreter (interpreter.h), which takes operands from the cartridge, and ROMs
- * translated to C, which have them as constants, so that the compiler can see through the addressing. Either provides a
- * label `end_of_frame`; translated code also `dispatch`, which goes on at `pc`.
+ * Operations are functions of the registers. Access to the bus may end a frame or switch banks, so what has it is a
+ * macro over local variables: `machine`, `state`, `cpu`, `pc`, `cycle`, `rom` and `switched`. Two programs are made of
+ * them: the interpreter (interpreter.h), which takes operands from the cartridge, and ROMs translated to C, which have
+ * them as constants, so that the compiler can see through the addressing. Either provides a label `end_of_frame`;
+ * translated code also `dispatch`, which goes on at `pc`.
  *
  * As in ale-py, an instruction's access to the bus happens at the end of its last cycle.
  */
@@ -85,7 +86,7 @@ static ALWAYS_INLINE void m6507_store(const M6507 *cpu, State *state)
 
 /* WSYNC halts the processor until the end of the line. The frame ends when VSYNC is switched off after a line or more,
  * or when it has become too long. */
-#define WRITE_TIA(address, value, next, write)                                                                              \
+#define WRITE_TIA(address, value, next, write)                                                                         \
     do {                                                                                                               \
         const uint32_t number_ = (address) & 0x3f;                                                                     \
         if (number_ == WSYNC) {                                                                                        \
@@ -142,7 +143,7 @@ static ALWAYS_INLINE void m6507_store(const M6507 *cpu, State *state)
     READ_ZERO((uint8_t)(where), low_);                                                                                 \
     READ_ZERO((uint8_t)((where) + 1), high_)
 #define ADDRESS_indirect_x(operand)                                                                                    \
-    POINTER_((operand) + cpu.x);                                                                                           \
+    POINTER_((operand) + cpu.x);                                                                                       \
     const uint32_t address = low_ | (uint32_t)high_ << 8, page_ = 0
 #define ADDRESS_indirect_y(operand)                                                                                    \
     POINTER_(operand);                                                                                                 \
