@@ -70,7 +70,7 @@ def training(tmp_path_factory) -> Path:
     limits = TrainingLimits(training_frames=2 * config.environments * config.ppo.steps)
     run_training(find_demonstrations("montezuma-first-key-00"), config, run_dir=path, limits=limits)
     policy = TrainingDirectory.open(path).last_policy()
-    config = EvaluationConfig(repetitions=1, max_game_frames=300)
+    config = EvaluationConfig(repetitions=1, max_game_frames=300, until_score=100)
     evaluate(functools.partial(PolicyPlayer, policy), config, file=path / "evaluations" / "one.parquet")
     torch.set_num_threads(threads)
     return path

@@ -10,6 +10,7 @@ from typing import Any
 from goexplore.demos import SUFFIX, Demonstration, parse_demonstration
 from goexplore.envs import Location
 from goexplore.errors import GoExploreError
+from goexplore.evaluation import Evaluation
 from goexplore.files import whole_files
 from goexplore.problems import Problem
 from goexplore.report import PolicyResult, TrainedRun
@@ -148,6 +149,7 @@ class TrainingSource(Source):
             "repeat_action_probability": config.repeat_action_probability,
             "max_game_frames": config.max_game_frames,
             "score": evaluation.score_with_interval.text(),
+            "reached": None if config.until_score is None else _reached(evaluation, config.until_score),
             "episodes": [dataclasses.asdict(each) for each in evaluation.episodes],
             "deaths": [
                 {"level": location.level, "room": location.room, "lives": lives}
@@ -205,3 +207,9 @@ class TrainingSource(Source):
         return self.helpers.pictures.call(
             jobs.episode_part, self.path, self.given, evaluation, no_ops, repetition, number
         )
+
+
+def _reached(evaluation: Evaluation, score: float) -> str:
+    """Say how many episodes and first lives have the score at which episodes end."""
+    episodes, lives = evaluation.reached(score), evaluation.first_lives_reached(score)
+    return f"{episodes.text(percent=True)} of episodes and {lives.text(percent=True)} of first lives reach it"

@@ -263,6 +263,7 @@ export class TrainingPane {
       make("h2", {}, "Evaluations"),
       make("div", { className: "row" }, select),
       make("p", { className: "number" }, `Policy score ${chosen.score}, ${whole(chosen.episodes.length)} episodes`),
+      chosen.reached ? make("p", {}, chosen.reached) : null,
       make("h3", {}, "Episodes: no-ops across, repetitions down"),
       grid,
       make("p", { className: "scale" }, `${shown(low)} points`, high > low ? bar() : null, high > low ? shown(high) : null),
