@@ -107,7 +107,7 @@ _Arguments: TypeAlias = _SearchArguments | _BackwardArguments
 
 _ENOUGH_REAL_STARTS = 100
 """Rollouts from the real start of which the share that succeeds says something."""
-_DEFAULT_FRAMES = 6_000_000
+_DEFAULT_FRAMES = 8_000_000
 """Training frames of a training by search that was given no limit."""
 
 

@@ -84,7 +84,9 @@ class SearchConfig:
             steps=128,
             learning_rate=1e-4,
             value_learning_rate=5e-4,
-            decay_over=6_000_000,
+            decay_over=8_000_000,
+            # Waiting for a floor or a wall takes up to 32 training frames. It has to be worth it.
+            discount=0.997,
             gae_lambda=0.99,
             clip=0.15,
             entropy=0.001,
