@@ -73,6 +73,14 @@ MILESTONES = {
         samples=["montezuma-level-1-00"],
         settings="--episodes 32 --ppo.decay-over 7000000 --starts.hope 0.25",
     ),
+    "pitfall": Milestone(
+        score=4000,
+        minutes=150,
+        limits="--training-frames 8M",
+        samples=["pitfall-17688-points"],
+        settings="--expert.horizon 90 --starts.proven-after 70 --rehearsals 2 --episodes 8 --corrections 60 "
+        "--correction-rounds 2 --starts.hope 0.25",
+    ),
     "first-key-backward": Milestone(
         score=100,
         minutes=40,

@@ -191,14 +191,14 @@ class TestEndings:
         assert (recording.ending, recording.training_frames) == ("goal", 67)
         recording = self.play(player, *[2, 3] * 30, *[2] * 3, *[0] * 3)
         assert (recording.ending, recording.training_frames) == ("game over", 66)
-        assert recording.taught_until == 66 - 45, "what led there is not to be learnt"
+        assert recording.taught_until == 66 - QUICK.horizon, "what led there is not to be learnt"
 
     def test_death_where_a_life_is_lost(self):
         demonstration = first_key()
         make = guide([demonstration], native(demonstration.env), DefaultCells())
         recording = self.play(ExpertPlayer(make, QUICK), *[0] * 60, *[3] * 15)
         assert recording.ending == "death"
-        assert recording.taught_until == recording.training_frames - 45
+        assert recording.taught_until == recording.training_frames - QUICK.horizon
 
 
 class Told:

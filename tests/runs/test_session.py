@@ -272,7 +272,7 @@ def test_counts_that_nobody_can_have_counted_are_refused(tmp_path, name, count):
 def test_scores_that_nobody_can_have_won_are_refused(tmp_path, score):
     search(tmp_path / "run", game_frames=2000)
     alter(tmp_path / "run", "score", lambda scores: [*scores[:-1], score])
-    with pytest.raises(CheckpointError, match="score that are not finite"):
+    with pytest.raises(CheckpointError, match="scores that are not finite"):
         SavedRun.open(tmp_path / "run")
 
 

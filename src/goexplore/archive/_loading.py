@@ -90,6 +90,8 @@ def read_entries(
         }
         _require_counts(columns)
         columns["score"] = _floats(batch, "score")
+        if not np.isfinite(columns["score"]).all():
+            raise ValueError("scores that are not finite")
         columns["end"] = _end_codes(batch, ends)
         segments.require_end(columns["segment"], columns["offset"], columns["length"])
         cells = _strings(batch, "cell")
@@ -154,8 +156,6 @@ def _floats(batch: Any, name: str) -> NDArray[np.float64]:
     if not pa.types.is_floating(column.type):
         raise TypeError(f"{name} that are no numbers")
     values: NDArray[np.float64] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} that are not finite")
     return values
 
 
