@@ -77,7 +77,8 @@ MILESTONES = {
         score=4000,
         minutes=150,
         limits="--training-frames 8M",
-        samples=["pitfall-17688-points"],
+        samples=["pitfall-27055-points"],
+        demos="--until-score 8585",
         settings="--expert.horizon 90 --starts.proven-after 70 --rehearsals 2 --episodes 8 --corrections 60 "
         "--correction-rounds 2 --starts.hope 0.25",
     ),
@@ -117,16 +118,19 @@ MILESTONES = {
 
 
 def find_demonstrations(name: str) -> list[str]:
-    """Return samples, or search and take demonstrations out of the searches."""
+    """Return samples, cut where that is asked for, or take demonstrations out of searches."""
     milestone, folder = MILESTONES[name], FOLDER / f"{name}-demos"
     if milestone.samples:
-        return list(milestone.samples)
+        if not milestone.demos:
+            return list(milestone.samples)
+        take_demonstrations(milestone.samples, folder, milestone.demos.split())
+        return [str(folder)]
     searches = {
         (problem, seed): FOLDER / f"search-{problem}-seed{seed}" for problem, seed in milestone.searches
     }
     for (problem, seed), path in searches.items():
         explore(problem, path, game_frames=SEARCH_GAME_FRAMES, seed=seed)
-    take_demonstrations(list(searches.values()), folder, milestone.demos.split())
+    take_demonstrations([str(path) for path in searches.values()], folder, milestone.demos.split())
     return [str(folder)]
 
 

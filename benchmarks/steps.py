@@ -33,9 +33,9 @@ def explore(problem: str, path: Path, *, game_frames: str, seed: int = 0) -> Non
     _once(path, "explore", problem, *where)
 
 
-def take_demonstrations(searches: Sequence[Path], folder: Path, truncation: Sequence[str]) -> None:
-    """Take demonstrations out of searches."""
-    _once(folder, "demos", *map(str, searches), *truncation, "--after-last-reward", "--out", str(folder))
+def take_demonstrations(sources: Sequence[str], folder: Path, truncation: Sequence[str]) -> None:
+    """Take demonstrations out of searches, or cut samples."""
+    _once(folder, "demos", *sources, *truncation, "--after-last-reward", "--out", str(folder))
 
 
 def train(

@@ -438,6 +438,21 @@ def test_a_limit_on_the_score_stops_the_search_and_a_game_without_rooms_speaks_o
     assert "-1" not in said
 
 
+def test_demonstrations_are_cut_and_read_again(tmp_path, capsys):
+    where = tmp_path / "key"
+    assert main(["demos", "montezuma-2500-points-00", "--until-score", "100", "--out", str(where)]) == 0
+    assert "score 100 (search score)" in capsys.readouterr().out
+    assert main(["demos", str(where), "--out", str(tmp_path / "again")]) == 0
+    (file,) = (tmp_path / "again").iterdir()
+    assert file.read_text() == (where / file.name).read_text()
+    assert main(["verify", str(file)]) == 0
+
+
+def test_runs_and_demonstrations_are_not_mixed(finished, complaint, tmp_path):
+    line = complaint("demos", finished[0], "montezuma-first-key-00", "--out", tmp_path / "demos")
+    assert "expected a run directory with a config.json, got montezuma-first-key-00" in line
+
+
 def test_any_atari_game_can_be_explored(tmp_path):
     run = tmp_path / "run"
     result = goexplore_here("explore", "ALE/Freeway-v5", "--game-frames", "10K", "--run-dir", run)

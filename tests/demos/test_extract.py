@@ -7,7 +7,7 @@ import pytest
 
 from goexplore.archive import ScoreLength
 from goexplore.cells import End
-from goexplore.demos import Rules, Truncation, _extract, extract, keep_different
+from goexplore.demos import Rules, Truncation, _extract, extract, keep_different, truncate
 from goexplore.envs import Environment, Location, Step
 from goexplore.errors import ConfigError, DemonstrationError
 from goexplore.exploration import Status
@@ -353,6 +353,52 @@ def test_impossible_rules_are_refused(rules, message):
 
 def test_large_actions_are_compared_like_small_ones():
     assert list(keep_different([(1, 999, 3), (1, 999, 4), (1, 231, 3), (1, 999, 3)], 0.5)) == [0, 2]
+
+
+# ---- demonstrations that are cut again --------------------------------------------------------------------
+
+
+def demonstrated(*actions):
+    """A demonstration out of a run that found these actions."""
+    (found,) = extract([source(actions)], Rules())
+    return found
+
+
+def test_a_demonstration_is_cut_like_a_trajectory_of_a_run():
+    whole = demonstrated(1, 3, 1, 2, 1)
+    short = truncate(whole, Rules(truncation=Truncation(until_score=2)))
+    assert (short.actions, short.score, short.location) == (bytes([1, 3, 1]), 2, Location(1, 0))
+    assert short.provenance.truncation == ("where a score of 2 is first reached",)
+    assert short.provenance.run == whole.provenance.run
+    assert short.digest == record(Ladder(), short.actions).digest
+
+
+def test_what_was_cut_no_longer_ends_its_episode():
+    whole = demonstrated(1, 0, 5)
+    assert whole.end is End.TERMINATED
+    assert truncate(whole, Rules(truncation=Truncation(after_last_reward=True))).end is End.NONE
+
+
+def test_without_a_rule_that_cuts_a_demonstration_stays_as_it_is():
+    whole = demonstrated(1, 3, 1)
+    assert truncate(whole, Rules()) is whole
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (
+            Rules(truncation=Truncation(until_score=9)),
+            "cut where a score of 9 is first reached, got one of 3",
+        ),
+        (Rules(truncation=Truncation(until_level=7)), "cut where level 7 is first reached, got one of 3"),
+        (Rules(take="different"), "expected only rules that cut demonstrations"),
+        (Rules(cell="3"), "expected only rules that cut demonstrations"),
+    ],
+)
+def test_what_a_demonstration_cannot_give_is_refused(rules, message):
+    with pytest.raises((ConfigError, DemonstrationError), match=message):
+        truncate(demonstrated(1, 3, 1), rules)
 
 
 # ---- surveys ----------------------------------------------------------------------------------------------

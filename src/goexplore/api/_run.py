@@ -12,7 +12,7 @@ from goexplore.api._cores import usable_cores
 from goexplore.api._temporary import TemporaryFolder
 from goexplore.archive import ARCHIVE_FILE, Actions, Entry
 from goexplore.cells import End
-from goexplore.demos import SUFFIX, Demonstration, Rules, Truncation, extract, write_demonstration
+from goexplore.demos import SUFFIX, Demonstration, Rules, Truncation, extract, truncate, write_demonstration
 from goexplore.errors import ConfigError, DemonstrationError, RunDirectoryError, require_at_least
 from goexplore.exploration import ExecutorWish, StartMethod
 from goexplore.files import output_errors, require_writable
@@ -284,16 +284,17 @@ def require_score(expected: float, got: float) -> None:
 
 
 def take_demonstrations(
-    runs: Sequence[SavedRun],
+    sources: Sequence[SavedRun] | Sequence[Demonstration],
     rules: Rules,
     *,
     out: Path | str | None,
     progress: Callable[[str], None] = lambda line: None,
     order: Callable[[Sequence[Demonstration]], list[Demonstration]] | None = None,
 ) -> list[Demonstration]:
-    """Return demonstrations of runs; write them to a folder that has none yet, if it is given.
+    """Return demonstrations of runs, or the beginnings of demonstrations; write them to a folder, if given.
 
-    `order` may put them into another order than that of their scores, and leave some out.
+    The folder must have none yet. `order` may put them into another order than that of their scores, and
+    leave some out.
     """
     folder = None if out is None else Path(out)
     if folder is not None:
@@ -303,7 +304,12 @@ def take_demonstrations(
                 raise DemonstrationError(
                     f"expected a folder without demonstrations, got {folder}: choose another `out`"
                 )
-    found = extract(runs, rules, progress)
+    runs = [each for each in sources if isinstance(each, SavedRun)]
+    found = [truncate(each, rules) for each in sources if isinstance(each, Demonstration)]
+    if runs and found:
+        raise ConfigError("expected runs or demonstrations, got both: take them one after the other")
+    if runs:
+        found = extract(runs, rules, progress)
     if order is not None:
         found = order(found)
     if folder is not None:

@@ -1,4 +1,4 @@
-"""goexplore demos: take demonstrations out of runs."""
+"""goexplore demos: take demonstrations out of runs, or cut demonstrations."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import tyro
 from goexplore.api import demonstration_file, rank_by_robustness, take_demonstrations, usable_cores
 from goexplore.cli._arguments import parse, parse_problem
 from goexplore.cli._progress import log, thousands
-from goexplore.cli._sources import open_saved_run, require_runs
-from goexplore.demos import Demonstration, Rules
+from goexplore.cli._sources import open_saved_run
+from goexplore.demos import SUFFIX, Demonstration, Rules, find_demonstrations, sample_names
 from goexplore.demos._minari import check_name, write_dataset
 from goexplore.envs import NOWHERE
-from goexplore.errors import require_at_least, require_between
+from goexplore.errors import ConfigError, require_at_least, require_between
+from goexplore.files import is_file, is_folder, whole_files
+from goexplore.runs import SavedRun, is_started
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Arguments:
-    """Take demonstrations out of one or several runs; each is verified by replay on the reference."""
+    """Take demonstrations out of runs, or cut demonstrations; each is verified by replay on the reference."""
 
-    runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Run directories."""
+    sources: tyro.conf.Positional[tuple[str, ...]]
+    """Run directories; or demonstrations, to cut them or to order them by --rank-robust: files, folders of
+    them, or samples."""
     out: Path
     """Folder for the files."""
     rules: tyro.conf.OmitArgPrefixes[Rules] = field(default_factory=Rules)
@@ -41,14 +44,26 @@ class _Arguments:
     """The problem's import path, such as my_game:Lock, if the runs are of one that no package registers."""
 
 
+def _are_demonstrations(name: str) -> bool:
+    """Return whether a name stands for demonstrations, not for a run."""
+    if is_folder(name):
+        return not is_started(Path(name)) and bool(whole_files(Path(name), f"*{SUFFIX}"))
+    return is_file(name) or name in sample_names()
+
+
 def run_demos(arguments: list[str]) -> int:
     """Run the verb."""
     chosen = parse(_Arguments, arguments, prog="goexplore demos")
-    require_runs(chosen.runs)
+    if not chosen.sources:
+        raise ConfigError("expected at least one run directory or demonstration, got none: name one")
     if chosen.minari is not None:
         check_name(chosen.minari)
     problem = parse_problem(chosen.problem)
-    runs = [open_saved_run(path, problem) for path in chosen.runs]
+    sources: list[SavedRun] | list[Demonstration] = (
+        [each for name in chosen.sources for each in find_demonstrations(name, problem)]
+        if all(map(_are_demonstrations, chosen.sources))
+        else [open_saved_run(Path(name), problem) for name in chosen.sources]
+    )
     rank = None
     if chosen.rank_robust is not None:
         require_at_least("rank_robust", chosen.rank_robust, 1)
@@ -65,7 +80,7 @@ def run_demos(arguments: list[str]) -> int:
                 progress=log,
             )
 
-    demonstrations = take_demonstrations(runs, chosen.rules, out=chosen.out, progress=log, order=rank)
+    demonstrations = take_demonstrations(sources, chosen.rules, out=chosen.out, progress=log, order=rank)
     for number, each in enumerate(demonstrations):
         where = (
             "" if each.location == NOWHERE else f", level {each.location.level}, room {each.location.room}"

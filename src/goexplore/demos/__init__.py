@@ -8,7 +8,7 @@ from goexplore.demos._demonstration import (
     write_demonstration,
 )
 from goexplore.demos._difference import keep_different
-from goexplore.demos._extract import Rules, Take, extract, record_demonstration
+from goexplore.demos._extract import Rules, Take, extract, record_demonstration, truncate
 from goexplore.demos._samples import demonstration_files, find_demonstrations, sample_file, sample_names
 from goexplore.demos._truncation import Truncation
 from goexplore.demos._verification import read_demonstration, verify_demonstration
@@ -29,6 +29,7 @@ __all__ = [
     "record_demonstration",
     "sample_file",
     "sample_names",
+    "truncate",
     "verify_demonstration",
     "write_demonstration",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
 from typing import Literal, TypeAlias, get_args
@@ -15,6 +15,7 @@ from goexplore.demos._demonstration import Demonstration, Provenance
 from goexplore.demos._difference import keep_different
 from goexplore.demos._truncation import Truncation
 from goexplore.errors import ConfigError, DemonstrationError, require_at_least, require_between
+from goexplore.files import versions
 from goexplore.problems import Problem
 from goexplore.replay import Recording, record, survey, total_score
 from goexplore.runs import SavedRun
@@ -254,6 +255,51 @@ def _record(candidate: _Candidate, rules: Rules, progress: Callable[[str], None]
             event=source.archive[entry].event,
             fatal_action=candidate.fatal_action,
         ),
+    )
+
+
+def truncate(demonstration: Demonstration, rules: Rules) -> Demonstration:
+    """Return the beginning of a demonstration, as far as the rules say, recorded on the reference."""
+    truncation = rules.truncation
+    if rules != Rules(truncation=truncation):
+        raise ConfigError(
+            "expected only rules that cut demonstrations, because which trajectories they are was decided "
+            "when they were made: give `until_level`, `max_training_frames`, `until_score` or "
+            "`after_last_reward`, or name runs"
+        )
+    if truncation == Truncation():
+        return demonstration
+    env = demonstration.env.reference()()
+    try:
+        ((_, found),) = survey(env, [demonstration.actions])
+        ranked = truncation.rank_length(found.rewards, found.levels)
+        final = None if ranked is None else truncation.final_length(found.rewards, ranked)
+        if final is None:
+            raise DemonstrationError(
+                "expected a demonstration that can be cut "
+                f"{' and '.join(truncation.describe())}, got one of {len(demonstration.actions):,} training "
+                f"frames and {demonstration.score:g} points that cannot: ask for less"
+            )
+        actions = demonstration.actions[:final]
+        recording = record(env, actions)
+    finally:
+        env.close()
+    source = demonstration.provenance
+    whole = final == len(demonstration.actions)
+    return replace(
+        demonstration,
+        actions=actions,
+        rewards=recording.rewards,
+        location=recording.location,
+        end=recording.end,
+        digest=recording.digest,
+        provenance=replace(
+            source,
+            truncation=(*source.truncation, *truncation.describe()),
+            event=source.event if whole else "",
+            fatal_action=source.fatal_action if whole else None,
+        ),
+        versions=versions(),
     )
 
 
