@@ -52,7 +52,7 @@ def find_demonstrations(name: str) -> list[str]:
         return FIRST_KEYS
     search, folder = FOLDER / f"{name}-search", FOLDER / f"{name}-demos"
     explore(name, search, game_frames="500K")
-    take_demonstrations([search], folder, [])
+    take_demonstrations([str(search)], folder, [])
     return [str(folder)]
 
 

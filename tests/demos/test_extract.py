@@ -389,9 +389,9 @@ def test_without_a_rule_that_cuts_a_demonstration_stays_as_it_is():
     [
         (
             Rules(truncation=Truncation(until_score=9)),
-            "cut where a score of 9 is first reached, got one of 3",
+            "where a score of 9 is first reached, got one of 3",
         ),
-        (Rules(truncation=Truncation(until_level=7)), "cut where level 7 is first reached, got one of 3"),
+        (Rules(truncation=Truncation(until_level=7)), "where level 7 is first reached, got one of 3"),
         (Rules(take="different"), "expected only rules that cut demonstrations"),
         (Rules(cell="3"), "expected only rules that cut demonstrations"),
     ],
