@@ -46,9 +46,16 @@ def train(
     _once(path, "robustify", *how, *limits, "--run-dir", str(path))
 
 
-def evaluate(path: Path, *, score: float, temperature: float) -> tuple[str, str]:
-    """Evaluate a training's last policy by the whole protocol; return shares of episodes and first lives."""
+def evaluate(
+    path: Path, *, score: float, temperature: float, max_game_frames: int | None = None
+) -> tuple[str, str]:
+    """Evaluate a training's last policy by the protocol; return shares of episodes and of first lives.
+
+    Without `max_game_frames`, episodes are truncated where the protocol says.
+    """
     how = ["--until-score", f"{score:g}", "--temperature", f"{temperature:g}", "--seed", "1000"]
+    if max_game_frames is not None:
+        how += ["--max-game-frames", str(max_game_frames)]
     said = run("evaluate", str(path), *how, log=_log(path))
     shares = re.search(r"([\d.]+%) \(.*?\) of episodes and ([\d.]+%) \(.*?\) of first lives", said)
     assert shares is not None, said
