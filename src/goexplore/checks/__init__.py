@@ -2,7 +2,7 @@
 
 from goexplore.checks._cells import CellCounts, Verdict, judge_cells, thresholds
 from goexplore.checks._check import CheckReport, Proven, check_env, choose_way, require_env
-from goexplore.checks._contract import Check
+from goexplore.checks._evidence import Check
 from goexplore.checks._preview import CellsPreview, Choice, play_preview
 
 __all__ = [

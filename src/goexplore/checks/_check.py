@@ -18,7 +18,8 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple, TypeAlias
 
 from goexplore import errors
-from goexplore.checks._contract import CHECKS, RETURNING, Check, Evidence, Examination, Measured, Plan
+from goexplore.checks._contract import CHECKS, RETURNING, Examination
+from goexplore.checks._evidence import Check, Evidence, Measured, Plan
 from goexplore.checks._subject import MARKS, Call, Marks, describe_marks, explain
 from goexplore.engines import EngineWish
 from goexplore.errors import EnvironmentContractError, ReturnError, require_at_least, require_between
