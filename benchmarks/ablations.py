@@ -27,7 +27,7 @@ from steps import evaluate, last_metrics
 
 FOLDER = Path("runs/ablations")
 DEMONSTRATION, SCORE = MILESTONES["first-key"].samples[0], MILESTONES["first-key"].score
-TRAINING_FRAMES = 500_000
+TRAINING_FRAMES = 300_000
 MAX_GAME_FRAMES = 20_000
 """Of an evaluated episode: without this, policies that stand still would be watched for hours."""
 
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=VARIANTS, default=VARIANTS)
     parser.add_argument("--seeds", type=int, default=3)
     chosen = parser.parse_args()
-    trainings = list(product(chosen.only, range(chosen.seeds)))
+    trainings = [(variant, seed) for seed, variant in product(range(chosen.seeds), chosen.only)]
     FOLDER.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
     with context.Pool(usable_cores(), maxtasksperchild=1) as pool:
