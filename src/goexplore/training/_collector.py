@@ -112,9 +112,13 @@ class Collector:
         self._starts = saved.starts
         return None
 
-    @torch.no_grad()
     def collect(self, steps: int, discount: float) -> tuple[Experience, list[Result]]:
         """Play this many training frames with every environment."""
+        # Autocast keeps the weights of 16 bits until it is left: they are made once, not for each step.
+        with torch.no_grad(), self._autocast:
+            return self._collect(steps, discount)
+
+    def _collect(self, steps: int, discount: float) -> tuple[Experience, list[Result]]:
         count = len(self._vector_env.observations)
         now = self._look()
         experience = Experience(
@@ -176,18 +180,15 @@ class Collector:
         if not self.sees_once:
             return self._vector_env.observations
         tensor = torch.from_numpy(self._vector_env.observations).to(self._policy.device)
-        with self._autocast:
-            return self._policy.see(tensor).half().cpu().numpy()
+        return self._policy.see(tensor).half().cpu().numpy()
 
     def _evaluate(self, observations: Observation) -> tuple[torch.Tensor, NDArray[np.float32]]:
         """Return logits and value estimates for all environments, and remember."""
         tensor = torch.from_numpy(observations).to(self._policy.device)
-        with self._autocast:
-            logits, values, self._memory = self._policy(tensor, self._memory)
+        logits, values, self._memory = self._policy(tensor, self._memory)
         return logits.float().cpu(), values.float().cpu().numpy()
 
     def _value(self, observation: Observation, number: int) -> float:
         tensor = torch.from_numpy(observation[None]).to(self._policy.device)
-        with self._autocast:
-            _, values, _ = self._policy(tensor, self._memory[number : number + 1])
+        _, values, _ = self._policy(tensor, self._memory[number : number + 1])
         return float(values)

@@ -42,6 +42,12 @@ class NetworkConfig:
         require_at_least("value_hidden", self.value_hidden, 0, 16_384)
 
 
+def _precision(tensor: Tensor) -> torch.dtype:
+    """Return the type that layers compute with where this tensor is."""
+    device = tensor.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else torch.float32
+
+
 class Policy(nn.Module):
     """Probabilities of actions and an estimate of the return, from observations."""
 
@@ -117,8 +123,10 @@ class Policy(nn.Module):
     def see(self, observations: Tensor) -> Tensor:
         """Return what the convolutions, or the first layer, make of observations: bytes, or vectors."""
         if self.is_image:
-            # The bytes are put in order, not the numbers: a quarter of the memory to move.
-            inputs = observations.contiguous(memory_format=torch.channels_last).float().mul_(1 / 255)
+            # The bytes are put in order, not the numbers: a quarter of the memory to move. 16 bits hold them
+            # exactly, and autocast would round to the same 16 bits after the division.
+            inputs = observations.contiguous(memory_format=torch.channels_last)
+            inputs = inputs.to(_precision(observations)).mul_(1 / 255)
         else:
             inputs = (observations - self.offset) * self.scale
         seen: Tensor = self.features(inputs)
@@ -127,7 +135,7 @@ class Policy(nn.Module):
     def _seen(self, observations: Tensor) -> Tensor:
         """Return what `see` makes of images, unless that is what is given: images are bytes."""
         if self.is_image and observations.dtype != torch.uint8:
-            return observations if torch.is_autocast_enabled("cpu") else observations.float()
+            return observations.to(_precision(observations))  # once, not for each layer that it goes into
         return self.see(observations)
 
     def forward(self, observations: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
