@@ -12,6 +12,7 @@ from itertools import pairwise
 import pytest
 import torch
 
+from goexplore.cli._watch import look
 from goexplore.demos import write_demonstration
 from goexplore.errors import CheckpointError, ConfigError, DemonstrationError
 from goexplore.games.two_mazes import TWO_MAZES
@@ -146,6 +147,9 @@ class TestOrder:
         assert outcome.status.training_frames == 2 * FRAMES
         assert len(lines(tmp_path / "run")) == SMALL.episodes
         metrics = TrainingDirectory.open(tmp_path / "run").metrics()[-1]
+        with TrainingDirectory.open(tmp_path / "run").locked():
+            assert look(tmp_path / "run")["now"] == "improving"
+        assert "now" not in look(tmp_path / "run"), "it does nothing any more"
         assert metrics.expert_episodes == SMALL.episodes
         assert metrics.starting_points == []
         along = watch.last.teaching.success_along_the_way

@@ -25,6 +25,7 @@ from goexplore.cli._text import printable
 from goexplore.errors import GoExploreError, require_between
 from goexplore.files import is_folder
 from goexplore.runs import (
+    Condition,
     Directory,
     SearchMetrics,
     TrainingMetrics,
@@ -137,19 +138,21 @@ def look(run: Path, now: float | None = None) -> dict[str, str]:
         return {"state": "gone: its folder is not there"}
     directory = Directory(run)
     try:
-        shown = {"state": _state(directory, time.time() if now is None else now)}
+        condition = condition_of(directory, time.time() if now is None else now)
+        shown = {"state": _state(directory, condition)}
         if is_training(run):
             shown |= _training(directory.read_metrics(TrainingMetrics))
         else:
             shown |= _search(directory.read_metrics(SearchMetrics))
     except GoExploreError as error:
         return {"state": printable(f"cannot be read: {error}")}
+    if condition.state == "stopped":
+        shown.pop("now", None)
     # What files say is shown as it is, and does nothing to a terminal.
     return {name: printable(value) for name, value in shown.items()}
 
 
-def _state(directory: Directory, now: float) -> str:
-    condition = condition_of(directory, now)
+def _state(directory: Directory, condition: Condition) -> str:
     silent = condition.silent_seconds
     ago = "" if silent is None else f", last sign of life {duration(silent)} ago"
     if condition.state == "stopped":
