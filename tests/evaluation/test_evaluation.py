@@ -548,12 +548,15 @@ def test_the_sample_policy_reaches_the_key():
 
 
 @pytest.mark.slow
-def test_the_sample_policy_has_the_documented_numbers():
-    make = functools.partial(PolicyPlayer, find_policy("montezuma-first-key"), temperature=0.5)
-    found = evaluate(make, EvaluationConfig(until_score=100.0, seed=1000), workers=2)
+@pytest.mark.parametrize(
+    ("policy", "score"), [("montezuma-first-key", 100.0), ("montezuma-5500-points", 5500.0)]
+)
+def test_the_sample_policies_have_the_documented_numbers(policy, score):
+    make = functools.partial(PolicyPlayer, find_policy(policy), temperature=0.5)
+    found = evaluate(make, EvaluationConfig(until_score=score, seed=1000), workers=2)
     said = (
-        f"{found.reached(100).text(percent=True)} of episodes and "
-        f"{found.first_lives_reached(100).text(percent=True)} of first lives"
+        f"{found.reached(score).text(percent=True)} of episodes and "
+        f"{found.first_lives_reached(score).text(percent=True)} of first lives"
     )
     documented = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
     assert said in documented.replace("\n", " ")
