@@ -166,6 +166,15 @@ class TestRooms:
         settled = self.crossed().settled()
         assert settled.without_loops() == settled
 
+    def test_a_room_that_is_left_at_once_was_never_entered(self):
+        """Its position there would be that at the other end, as if the room had been crossed already."""
+        walked = self.crossed()
+        peeped = [*walked.places[:12], self.there(0, 1), *walked.places[11:]]
+        settled = Trajectory(bytes(len(peeped) - 1), [0.0] * (len(peeped) - 1), peeped).settled()
+        assert settled.places[11:14] == [self.there(0, 2)] * 3
+        rooms = [place.room for place in settled.without_loops().places]
+        assert rooms.count(1) == [place.room for place in walked.settled().places].count(1)
+
     def test_who_enters_a_room_is_not_at_its_other_end(self):
         made = Reference([self.crossed().settled()])
         at_the_door = Tracker(11, room=2)

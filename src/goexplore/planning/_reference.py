@@ -113,14 +113,17 @@ class Trajectory:
     def settled(self) -> Trajectory:
         """Return it with all positions in the room that a place says.
 
-        In the first training frame in a room, the character is where it is in the second one; where its
-        position leaps within a room, where it was before.
+        In the first training frame in a room, the character is where it is in the second one. If there is no
+        second one, because it went back at once, it never left. Where its position leaps within a room, it is
+        where it was before.
         """
         places = list(self.places)
         for index in range(1, len(places) - 1):
             before, now, after = places[index - 1], self.places[index], self.places[index + 1]
             if before.room != now.room == after.room:
                 places[index] = now._replace(position=after.position, column=after.column)
+            elif before.room == after.room != now.room and before.level == now.level:
+                places[index] = before
             elif before.room == now.room and now.is_in_doubt(before.room, before.column):
                 places[index] = now._replace(position=before.position, column=before.column)
         return Trajectory(self.actions, self.rewards, places)
