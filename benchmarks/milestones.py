@@ -62,7 +62,7 @@ MILESTONES = {
     "gems": Milestone(
         score=5500,
         minutes=90,
-        limits="--training-frames 8M --until-success 0.75",
+        limits="--training-frames 16M --until-success 0.75",
         seeds=3,
         samples=["montezuma-5500-points-00"],
     ),
