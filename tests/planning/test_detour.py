@@ -6,14 +6,16 @@ import pytest
 
 from goexplore.envs import Step
 from goexplore.errors import EngineError
-from goexplore.planning import Decision, ExpertConfig, ExpertPlayer, Judgement, guide
+from goexplore.planning import Decision, ExpertConfig, ExpertPlayer, Judgement, Trajectory, guide
+from goexplore.planning import _episode as episode
 from goexplore.planning._detour import find_detour
 from goexplore.problems import DefaultCells, FactorySpec
 from goexplore.random import SplitMix64
 from tests.fields import Field
+from tests.generators import result_of
 from tests.training.mazes import demonstrate, first_key, native
 
-RIGHT, LEFT, DOWN = 0, 1, 2
+RIGHT, LEFT, DOWN, UP = 0, 1, 2, 3
 ALONG = bytes([RIGHT] * 11)
 SHORT = ExpertConfig(horizon=6, tries=2, plans=4, random_plans=0, search=3000)
 
@@ -62,7 +64,7 @@ class TestFindDetour:
     def test_the_way_leads_to_further_progress(self):
         game = self.astray()
         begin = game.situation()
-        way, spent = find_detour(game, begin, SplitMix64(0), beyond=1, budget=5000, safe=30)
+        way, spent = result_of(find_detour(game, begin, SplitMix64(0), beyond=1, budget=5000, safe=30))
         assert len(way.actions) < spent <= 5000
         game.restore(begin)
         for action in way.actions:
@@ -73,7 +75,7 @@ class TestFindDetour:
         assert len(way.places) == len(way.rewards) + 1 == len(way.actions) + 1
 
     def test_it_may_have_to_be_more_than_a_little(self):
-        way, _ = find_detour(*self.from_here(), SplitMix64(0), beyond=6, budget=20_000, safe=30)
+        way, _ = result_of(find_detour(*self.from_here(), SplitMix64(0), beyond=6, budget=20_000, safe=30))
         assert way.places[-1].key == b"(7, 0)"
 
     def from_here(self):
@@ -82,10 +84,14 @@ class TestFindDetour:
 
     def test_one_seed_gives_one_way(self):
         ways = [
-            find_detour(*self.from_here(), SplitMix64(3), beyond=1, budget=5000, safe=30) for _ in range(2)
+            result_of(find_detour(*self.from_here(), SplitMix64(3), beyond=1, budget=5000, safe=30))
+            for _ in range(2)
         ]
         assert ways[0] == ways[1]
-        assert find_detour(*self.from_here(), SplitMix64(4), beyond=1, budget=5000, safe=30) != ways[0]
+        assert (
+            result_of(find_detour(*self.from_here(), SplitMix64(4), beyond=1, budget=5000, safe=30))
+            != ways[0]
+        )
 
     @pytest.mark.parametrize(("safe", "is_fooled"), [(5, True), (30, False)])
     def test_a_slow_death_is_no_way_on(self, safe, is_fooled):
@@ -93,13 +99,15 @@ class TestFindDetour:
         for seed in range(6):
             game = self.astray(Bog)
             ways.append(
-                find_detour(game, game.situation(), SplitMix64(seed), beyond=3, budget=20_000, safe=safe)[0]
+                result_of(
+                    find_detour(game, game.situation(), SplitMix64(seed), beyond=3, budget=20_000, safe=safe)
+                )[0]
             )
         assert any(way.places[-1].key == b"(4, 0)" for way in ways if way is not None) is is_fooled
         assert any(way is not None for way in ways)
 
     def test_there_may_be_none(self):
-        way, spent = find_detour(*self.from_here(), SplitMix64(0), beyond=11, budget=2000, safe=30)
+        way, spent = result_of(find_detour(*self.from_here(), SplitMix64(0), beyond=11, budget=2000, safe=30))
         assert way is None
         assert 2000 <= spent < 2100
 
@@ -110,13 +118,15 @@ class TestFindDetour:
             raise EngineError("expected an opcode that is known, got another")
 
         monkeypatch.setattr(game, "step", fail)
-        assert find_detour(game, begin, SplitMix64(0), beyond=1, budget=50, safe=30) == (None, 50)
+        assert result_of(find_detour(game, begin, SplitMix64(0), beyond=1, budget=50, safe=30)) == (None, 50)
 
     def test_a_treasure_may_have_to_be_fetched_first(self):
         """The way back is over the same places, with more points."""
         game = field(bytes([RIGHT] * 5 + [LEFT] * 5))()
         game.reset()
-        way, _ = find_detour(game, game.situation(), SplitMix64(1), beyond=8, budget=20_000, safe=30)
+        way, _ = result_of(
+            find_detour(game, game.situation(), SplitMix64(1), beyond=8, budget=20_000, safe=30)
+        )
         assert sum(way.rewards) == 10.0
         assert way.places[-1].key == b"(1, 0)"
 
@@ -126,7 +136,7 @@ class TestFindDetour:
         game = guide([demonstration], native(demonstration.env), DefaultCells())()
         game.reset()
         begin = game.situation()
-        way, _ = find_detour(game, begin, SplitMix64(0), beyond=8, budget=50_000, safe=30)
+        way, _ = result_of(find_detour(game, begin, SplitMix64(0), beyond=8, budget=50_000, safe=30))
         game.restore(begin)
         for action in way.actions:
             assert not game.step(action, None).lost_life
@@ -149,6 +159,27 @@ class TestExpert:
         assert recording.ending == "goal"
         assert recording.score >= 10.0
         assert 5 < recording.simulated < 5 * SHORT.search
+
+    def test_a_long_way_is_gone_to_its_end(self, monkeypatch):
+        """Progress comes only at its end, after longer than it takes for a search to begin."""
+        player = ExpertPlayer(field(bytes([RIGHT] * 5)), SHORT)
+        nothing = Decision(LEFT, "wait", Judgement(1.0, 0.0))
+        player.expert.decide = lambda situation: nothing
+        long, searches = bytes([DOWN] * 10 + [DOWN, UP] * 60 + [UP] * 10 + [RIGHT] * 5), []
+
+        def find(game, begin, random, **options):
+            searches.append(game)
+            game.restore(begin)
+            places, rewards = [game.place()], []
+            for action in long:
+                rewards.append(game.step(action, None).reward)
+                places.append(game.place())
+            yield
+            return Trajectory(long, rewards, places), 0
+
+        monkeypatch.setattr(episode, "find_detour", find)
+        recording = player.play(5)
+        assert (recording.ending, len(searches)) == ("goal", 1)
 
     def test_without_a_search_it_is_stuck(self):
         recording = self.play(dataclasses.replace(SHORT, search=0))

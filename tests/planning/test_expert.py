@@ -268,6 +268,24 @@ class TestSearches:
         (decision,), _, _ = self.decide(simulator, 1, row=199 - left)
         assert (decision.action, decision.kind) == (4, "try")
 
+    @pytest.mark.parametrize("plans", [12, 40, 100])
+    def test_few_plans_are_of_all_kinds(self, plans):
+        """To wait, then to follow to the end, is what gets through most doors."""
+        simulator, tried = Told(self.SAFE), []
+        judge = simulator.judge
+
+        def look(situation, plans, streams):
+            tried.append(list(plans))
+            return judge(situation, plans, streams)
+
+        simulator.judge = look
+        self.decide(simulator, 1, dataclasses.replace(QUICK, plans=plans))
+        pool = next(each[2:] for each in tried if len(each) > 2)
+        assert len(pool) == min(plans, 57)
+        assert sum(each.delay > 0 and each.stop == FOREVER for each in pool) >= 3
+        assert any(each.stop < FOREVER for each in pool)
+        assert any(each.sequence for each in pool)
+
     @pytest.mark.parametrize("commitment", [0, 2, 5])
     def test_where_nothing_can_be_done_it_stays_for_a_while(self, commitment):
         simulator = Told(self.LOST, stay=self.SAFE)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from goexplore.demos import find_demonstrations
+from goexplore.envs import Environment, Step
 from goexplore.errors import DemonstrationError
 from goexplore.games import AtariGame
 from goexplore.games.two_mazes import TWO_MAZES
@@ -127,6 +128,49 @@ class TestGuide:
             game.restore(situation)
         assert seen[0] == seen[1]
         assert seen[0][1] != situation
+
+
+class Waves(Environment):
+    """A walk along waves: observations of many numbers, all a little beside those of the demonstration."""
+
+    action_count = 2
+    aside = 0.0
+    """In standard deviations, as far as the numbers go."""
+
+    def reset(self):
+        self.steps = 0
+
+    def step(self, action):
+        self.steps += action
+        return Step(0.0, terminated=self.steps >= 60)
+
+    def observation(self):
+        numbers = np.arange(self.numbers)
+        return np.sin(self.steps / 10 + 1.7 * numbers) + 0.7 * self.aside * np.cos(3.1 * numbers)
+
+    def snapshot(self):
+        return bytes([self.steps])
+
+    def restore(self, snapshot):
+        (self.steps,) = snapshot
+
+
+class TestVectors:
+    @pytest.mark.parametrize("numbers", [2, 8, 17, 60])
+    def test_what_is_near_with_few_numbers_is_near_with_many(self, numbers, monkeypatch):
+        monkeypatch.setattr(Waves, "numbers", numbers, raising=False)
+        demonstration = demonstrate(bytes([1] * 60), Waves)
+        progress = {}
+        for aside in (0.0, 0.1, 3.0):
+            game = guide([demonstration], FactorySpec(Waves), DefaultCells())()
+            game.game.env.aside = aside
+            game.reset()
+            for _ in range(50):
+                game.step(1, None)
+            progress[aside] = game.progress
+        assert progress[0.0] == 50
+        assert 45 <= progress[0.1] <= 55
+        assert progress[3.0] < 10, "that is nowhere near"
 
 
 class TestNative:

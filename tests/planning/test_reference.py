@@ -238,6 +238,23 @@ class TestGains:
         assert made.follow(here(STEP * 15), 90.0, Tracker(16)).row == 25
         assert made.follow(here(STEP * 15), 89.0, Tracker(16)).row == 15
 
+    @pytest.mark.parametrize(("length", "every"), [(100, 1), (100, 5), (400, 1)])
+    def test_what_is_won_all_the_time_is_no_gain(self, length, every):
+        """Such as a point for every step: nobody who lost a step could ever go on."""
+        rewards = [float(step % every == 0) for step in range(length)]
+        made = Reference([Trajectory(bytes(length), rewards, line(length + 1))])
+        assert made.kinds == {0: []}
+        tracker = made.begin()
+        for step in range(1, length + 1):  # a point is left out
+            tracker = made.follow(here(STEP * step), sum(rewards[1:step]), tracker)
+        assert made.is_at_the_end(tracker)
+
+    def test_what_is_won_now_and_then_is(self):
+        rewards = dict.fromkeys(range(0, 100, 10), 10.0)
+        made = reference(line(101), rewards)
+        assert [len(kinds) for kinds in made.kinds.values()] == [1]
+        assert made.follow(here(STEP * 12), 10.0, Tracker(9)).row == 10, "the second is missing"
+
     @pytest.mark.parametrize("cost", [0.0, -1.0, -3.0])
     @pytest.mark.parametrize("deficit", [0.0, 10.0])
     def test_a_demonstration_whose_steps_cost_points_follows_itself(self, cost, deficit):

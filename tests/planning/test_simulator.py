@@ -5,6 +5,7 @@ import pytest
 
 from goexplore.demos import find_demonstrations
 from goexplore.envs import NativeAtariEnv
+from goexplore.errors import EngineError
 from goexplore.games.two_mazes import TWO_MAZES
 from goexplore.planning import (
     FOLLOW,
@@ -106,6 +107,35 @@ def test_they_agree_where_levels_begin():
     assert len({judgement.gain for judgement in judged}) > 10
 
 
+def test_a_life_that_a_level_brings_makes_up_for_no_lost_one():
+    """Montezuma's Revenge gives a life for a level. Who dies soon after that has died all the same."""
+    games = Games("montezuma-three-levels", repeat=0.0)
+    game, last = games.make(), games.demonstrations[0].actions[1738:1743]
+    game.reset()
+    for action in games.demonstrations[0].actions[:1738]:
+        game.step(action, None)
+    situation, lives = game.situation(), game.game.lives
+    for action in last:
+        game.step(action, None)
+    assert game.game.lives == lives + 1
+    at_the_beginning, random = game.situation(), SplitMix64(0)
+    deadly: list[int] = []
+    while not deadly:  # random play in the first room of the next level, until a life is lost
+        game.restore(at_the_beginning)
+        tried, action = [], 0
+        for step in range(300):
+            if step == 0 or random.happens(0.1):
+                action = random.index(18)
+            tried.append(action)
+            if game.step(action, None).lost_life:
+                deadly = tried
+                break
+    assert game.game.lives == lives
+    plan = Plan(sequence=bytes([*last, *deadly]))
+    for simulator in games.simulators(horizon=len(last) + len(deadly) + 2):
+        assert simulator.judge(situation, [plan], random.words(2)) == [Judgement(0.0, 0.0)]
+
+
 def test_they_agree_at_the_end_of_a_demonstration():
     """The goal ends a try: what is left of the horizon counts as spent there."""
     games = GAMES["the first key"]
@@ -199,6 +229,20 @@ class TestAnyEnvironment:
         simulator = make_simulator(make(), horizon=10, ceiling=60)
         (judged,) = simulator.judge(game.situation(), [FOLLOW], np.array([1, 2], np.uint64))
         assert judged == Judgement(0.0, 0.0)
+
+    def test_so_is_an_engine_that_cannot_go_on(self, make, monkeypatch):
+        """For any other game on the native engine; one try must not end a training."""
+        game = make()
+        game.reset()
+        situation = game.situation()
+
+        def fail(action, random):
+            raise EngineError("expected an opcode that is known, got another")
+
+        monkeypatch.setattr(game, "step", fail)
+        simulator = make_simulator(game, horizon=10, ceiling=60)
+        (judged,) = simulator.judge(situation, [FOLLOW], SplitMix64(0).words(2))
+        assert (judged, simulator.played) == (Judgement(0.0, 0.0), 2)
 
 
 def test_the_native_environment_is_what_memory_places_need():

@@ -9,6 +9,7 @@ from goexplore.training._corrections import Corrector
 from goexplore.training._recording_buffer import LabelledFrames, RecordingBuffer
 from goexplore.training._state_bank import REAL_START, StateBank
 from tests.fields import Field
+from tests.generators import result_of
 from tests.training.mazes import PREPROCESSING, demonstrate
 from tests.training.recordings import recording as recorded
 
@@ -29,7 +30,7 @@ def corrector() -> tuple[Corrector, RecordingBuffer]:
 
 def test_the_expert_takes_over_where_the_policy_is_stuck():
     correct, buffer = corrector()
-    found = [each for each in map(correct.correct, range(6)) if each is not None]
+    found = [each for each in (result_of(correct.correct(seed)) for seed in range(6)) if each is not None]
     assert found
     for each in found:
         assert each.ending == "cut"
@@ -42,12 +43,14 @@ def test_the_expert_takes_over_where_the_policy_is_stuck():
 
 
 def test_equal_seeds_give_equal_corrections():
-    assert corrector()[0].correct(3) == corrector()[0].correct(3)
+    assert result_of(corrector()[0].correct(3)) == result_of(corrector()[0].correct(3))
 
 
 def test_only_what_the_expert_chose_is_learnt_and_begun_from():
     correct, buffer = corrector()
-    recording = next(each for each in map(correct.correct, range(6)) if each is not None)
+    recording = next(
+        each for each in (result_of(correct.correct(seed)) for seed in range(6)) if each is not None
+    )
     buffer.add(recording)
     last = len(buffer.recordings) - 1
     assert list(LabelledFrames(buffer, [last])) == [
@@ -71,6 +74,6 @@ def test_the_last_moment_that_is_not_too_late_is_corrected():
     correct._draw = lambda random: REAL_START
     into_the_pit = iter([0, 0, 0, 2, 2, 2])
     correct._act = lambda random: next(into_the_pit)
-    found = correct.correct(0)
+    found = result_of(correct.correct(0))
     assert found.taught_from == 2, "four steps before the pit is the last moment that is tried"
     assert found.rewards == tuple([0.0] * found.training_frames)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,9 +15,9 @@ import torch
 
 from goexplore.cli._watch import look
 from goexplore.demos import write_demonstration
-from goexplore.errors import CheckpointError, ConfigError, DemonstrationError
+from goexplore.errors import CheckpointError, ConfigError, DemonstrationError, EnvironmentContractError
 from goexplore.games.two_mazes import TWO_MAZES
-from goexplore.planning import append_recording, read_recordings
+from goexplore.planning import ExpertPlayer, append_recording, read_recordings
 from goexplore.play import PreprocessingConfig
 from goexplore.problems import Problem
 from goexplore.training import (
@@ -30,6 +31,7 @@ from goexplore.training import (
 )
 from goexplore.training import _bank_rollout as bank_rollout
 from goexplore.training import _search as search_module
+from goexplore.training._corrections import Corrector
 from goexplore.training._directory import TrainingStatus
 from goexplore.training._group import ProcessGroup
 from goexplore.training._search import SearchTraining
@@ -276,6 +278,88 @@ class TestCorrections:
         assert train(tmp_path / "run", updates=2, config=self.CONFIG, reporter=watch).interrupted
         train(tmp_path / "run", updates=2, config=self.CONFIG, resume=True)
         assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
+
+    def test_killed_at_any_moment_the_policy_is_the_same(self, tmp_path, monkeypatch):
+        """A kill loses what came after the last checkpoint, but for the recordings, which are all kept."""
+        monkeypatch.setattr(search_module, "_CLONING_STEPS", 10)
+        config = dataclasses.replace(self.CONFIG, rehearsals=2, episodes=2)
+        run, written, saved = tmp_path / "run", [], []
+        write = TrainingDirectory.write_checkpoint
+
+        def write_and_copy(directory, *content):
+            write(directory, *content)
+            if directory.path == run:
+                saved.append(tmp_path / f"checkpoint{len(saved)}")
+                shutil.copytree(run, saved[-1])
+
+        monkeypatch.setattr(TrainingDirectory, "write_checkpoint", write_and_copy)
+        train(run, updates=2, config=config, checkpoint_minutes=1e-9)
+        whole, stages = lines(run), set()
+        for number, checkpoint in enumerate(saved[:-1]):
+            (checkpoint / "lock").unlink()
+            (checkpoint / "expert.jsonl").write_bytes(b"".join(whole))  # killed long after the checkpoint
+            stages.add((content(checkpoint)["status"]["correction_rounds"], len(lines(checkpoint))))
+            train(checkpoint, updates=2, config=config, resume=True)
+            assert lines(checkpoint) == whole, number
+            assert equal(weights(checkpoint), weights(run)), number
+            written.append(number)
+        assert len(written) >= 12
+        assert {rounds for rounds, _ in stages} == {0, 1, 2}
+
+    def test_what_was_tried_in_vain_counts_too(self, tmp_path, monkeypatch):
+        """A correction that comes too late leaves nothing behind but what it took."""
+        counted = []
+
+        def too_late(corrector, played, seed, random):
+            yield
+            corrector._player.expert.simulator.played += 7
+            return False
+
+        monkeypatch.setattr(Corrector, "_teach", too_late)
+        watch = Watch(lambda progress: counted.append(progress.teaching.simulated))
+        train(tmp_path / "run", updates=1, config=self.CONFIG, reporter=watch)
+        assert watch.last.teaching.corrections == 0
+        in_vain = content(tmp_path / "run")["status"]["simulated_in_vain"]
+        assert in_vain >= 7
+        assert counted[-1] == counted[0] + in_vain
+
+
+def test_an_environment_that_does_not_repeat_itself_is_told_and_nothing_is_written(tmp_path, monkeypatch):
+    """Else the episode would end every session that resumes."""
+    other = dataclasses.replace(recording(), rewards=(7.0, *recording().rewards[1:]))
+    monkeypatch.setattr(ExpertPlayer, "episode", lambda player, seed: iter([other]))
+    made = training(tmp_path)
+    made.start()
+    with pytest.raises(EnvironmentContractError, match=r"the environment does not repeat itself.*check-env"):
+        made.update()
+    assert not (tmp_path / "expert.jsonl").exists()
+
+
+def test_an_expert_that_never_arrives_is_told_before_it_is_cloned(tmp_path, caplog):
+    config = dataclasses.replace(SMALL, cloning=dataclasses.replace(SMALL.cloning, steps=1))
+    made = training(tmp_path, config)
+    for number in range(config.episodes):
+        lost = dataclasses.replace(recording(), ending="stuck", taught_until=5, seed=number)
+        append_recording(tmp_path / "expert.jsonl", lost, 5)
+    made.read()
+    made.update()
+    (said,) = caplog.messages
+    assert f"in none of {config.episodes} episodes" in said
+    assert "play-expert" in said
+
+
+def test_without_cloning_vectors_are_standardised_all_the_same(tmp_path):
+    config = dataclasses.replace(SMALL, cloning=dataclasses.replace(SMALL.cloning, steps=0))
+    problem = Problem(env=Combination, cells=by_digits)
+    outcome = run_training(
+        [demonstrate(bytes(Combination.digits), Combination)],
+        config,
+        run_dir=tmp_path / "run",
+        limits=TrainingLimits(training_frames=FRAMES),
+        problem=problem,
+    )
+    policy, _ = load_policy(outcome.run.last_policy(), problem)
+    assert policy.scale.min() < 0.001, "one of the numbers goes up to 7,000"
 
 
 def test_learning_rates_fall_with_training_frames(tmp_path):

@@ -6,7 +6,7 @@ actions from those that were chosen least.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Generator, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +33,10 @@ class _Cell(NamedTuple):
 
 def find_detour(
     game: GuidedGame, begin: Situation, random: SplitMix64, *, beyond: int, budget: int, safe: int
-) -> tuple[Trajectory | None, int]:
-    """Return a way from a situation to more than some progress, and what it took to find it.
+) -> Generator[None, None, tuple[Trajectory | None, int]]:
+    """Look for a way from a situation to more than some progress; return it, and what it took to find it.
+
+    This takes minutes on a slow simulator, so it yields after every stretch that it explores.
 
     It is None if `budget` training frames do not find one. Following the demonstrations for `safe` training
     frames after it must lose no life.
@@ -75,6 +77,7 @@ def find_detour(
             found = _cell_of(game)
             if found not in cells or len(actions) < len(cells[found].actions):
                 cells[found], chosen[found] = _Cell(game.situation(), tuple(actions)), 0
+        yield
     return None, spent
 
 

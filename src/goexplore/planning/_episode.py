@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from goexplore.archive import Actions, as_actions
@@ -49,7 +49,7 @@ class ExpertPlayer:
         raise AssertionError("an episode ends with its recording")
 
     def episode(self, seed: int) -> Iterator[Recording | None]:
-        """Play an episode bit by bit: yield None after every training frame, and in the end the recording."""
+        """Play an episode bit by bit: yield None after each bit of work, and in the end the recording."""
         random = SplitMix64(stream_state(seed, 0))
         game, action_count = self.game, self.game.game.action_count
         no_ops = game.reset(random.index(self.no_ops + 1))
@@ -65,9 +65,8 @@ class ExpertPlayer:
         ending: Ending | None = None
         while ending is None:
             waited = len(chosen) - best_at
-            if waited and waited % _SEARCH_AFTER == 0 and self.config.search:
-                searched += detour.simulated if detour else 0
-                detour, spent = self._search(best, stream_state(seed, 2, len(chosen)))
+            if detour is None and waited and waited % _SEARCH_AFTER == 0 and self.config.search:
+                detour, spent = yield from self._search(best, stream_state(seed, 2, len(chosen)))
                 searched += spent
                 way_began = len(chosen) if detour else None
             decision = detour.decide() if detour else self.expert.decide(game.situation())
@@ -92,7 +91,7 @@ class ExpertPlayer:
                 ending = "goal"
             elif step.lost_life or step.ended:
                 ending = "death" if step.lost_life else "game over"
-            elif len(chosen) - best_at >= _STUCK:
+            elif detour is None and len(chosen) - best_at >= _STUCK:
                 ending = "stuck"
             yield None
         # What led to a lost life is not to be learnt from: all that the expert did since it could see that.
@@ -109,12 +108,12 @@ class ExpertPlayer:
             seed=seed,
         )
 
-    def _search(self, beyond: int, seed: int) -> tuple[_Detour | None, int]:
+    def _search(self, beyond: int, seed: int) -> Generator[None, None, tuple[_Detour | None, int]]:
         """Look for a way on that no plan finds; return also how many training frames that took."""
         if self._searching is None:
             self._searching = self._guide()
         begin = self.game.situation()
-        way, spent = find_detour(
+        way, spent = yield from find_detour(
             self._searching,
             begin,
             SplitMix64(seed),
@@ -136,6 +135,8 @@ class _Detour:
     def __init__(self, game: GuidedGame, expert: Expert, begin: Situation) -> None:
         self._game, self._expert = game, expert
         game.restore(begin._replace(tracker=Tracker(score=begin.score)))
+        self._best, self._waited = game.progress, 0
+        """How far along the way the game is, and for how many training frames it has been no further."""
 
     def decide(self) -> Decision:
         """Return what to do next."""
@@ -147,8 +148,9 @@ class _Detour:
         return self._expert.simulator.played
 
     def goes_on(self, actions: Actions) -> bool:
-        """Take note of what was played; return whether the way goes on."""
-        played = self._game.repeat(actions)
-        return not (
-            played.lost_life or played.ended or self._game.reference.is_at_the_end(self._game.tracker)
-        )
+        """Take note of what was played; return whether the way goes on, and the expert gets on with it."""
+        played, game = self._game.repeat(actions), self._game
+        self._waited = 0 if game.progress > self._best else self._waited + 1
+        self._best = max(self._best, game.progress)
+        ended = played.lost_life or played.ended or game.reference.is_at_the_end(game.tracker)
+        return not ended and self._waited < _SEARCH_AFTER

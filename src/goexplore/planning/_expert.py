@@ -187,7 +187,8 @@ class Expert:
 
         Plans that do badly are tried no further; those known before stay in the race.
         """
-        pool = pool[:: -(-len(pool) // self._config.plans)]
+        count = min(self._config.plans, len(pool))
+        pool = [pool[each * len(pool) // count] for each in range(count)]
         plans = [*known, *pool]
         tries = 1
         judgements = self._judge(situation, plans, 1)

@@ -104,7 +104,8 @@ class VectorPlaces:
     """Observations of numbers, measured by how much each number varies along the demonstrations."""
 
     def __init__(self, env: Environment, spread: NDArray[np.float64]) -> None:
-        self._env, self._spread = env, spread
+        varying = int(np.isfinite(spread).sum())
+        self._env, self._spread = env, spread * max(1.0, varying / _FEW_NUMBERS)
 
     def reset(self) -> Place:
         """Return the place at the start."""
@@ -124,7 +125,10 @@ class VectorPlaces:
 
 
 _UNITS = 20
-"""Of distance, in a standard deviation."""
+"""Of distance, in a standard deviation of one number."""
+_FEW_NUMBERS = 4
+"""Distances are sums over all numbers. If there are more than these, each counts less: what is near with few
+numbers is near with many."""
 
 MakePlaces: TypeAlias = Callable[[Environment], Places]
 

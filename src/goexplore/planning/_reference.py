@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,6 +27,8 @@ _SAME_PLACE = 2
 KINDS = 32
 """Kinds of gains of one level that are told apart, at most."""
 _MOST_OF_A_KIND = 255
+_FEW_GAINS = 10
+"""As many gains of a kind always count; more do if they come less often than in one training frame of ten."""
 _SHORTEST_LOOP = 8
 """Training frames. Shorter loops are kept, because a jump passes the same places twice."""
 
@@ -320,13 +323,22 @@ def _kinds(trajectories: Sequence[Trajectory]) -> dict[int, list[Kind]]:
 
     Where keys are cells, a reward may be won in the cell beside: there it counts everywhere. So it does where
     there are too many kinds, and if there still are, those with about equally many points become one.
+
+    What is won all the time is no gain, such as a point for every step or dots to eat: nobody could go on
+    who left out one of them.
     """
     levels: dict[int, set[Kind]] = {}
+    too_often: dict[int, set[Kind]] = {}
     for each in trajectories:
+        counts: Counter[tuple[int, Kind]] = Counter()
         for reward, place in zip(each.rewards, each.places[1:], strict=True):
             if reward > 0:
-                levels.setdefault(place.level, set()).add(Kind(reward, place.key if place.position else None))
-    return {level: _at_most(KINDS, kinds) for level, kinds in levels.items()}
+                counts[place.level, Kind(reward, place.key if place.position else None)] += 1
+        for (level, kind), count in counts.items():
+            levels.setdefault(level, set()).add(kind)
+            if count > min(_MOST_OF_A_KIND, max(_FEW_GAINS, len(each.actions) / _FEW_GAINS)):
+                too_often.setdefault(level, set()).add(kind)
+    return {level: _at_most(KINDS, kinds - too_often.get(level, set())) for level, kinds in levels.items()}
 
 
 def _at_most(count: int, kinds: set[Kind]) -> list[Kind]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import Actions
+from goexplore.errors import EngineError
 from goexplore.planning._guided_game import GuidedGame, Situation
 from goexplore.planning._planner import make_planner
 from goexplore.random import SplitMix64
@@ -104,8 +105,11 @@ class PythonSimulator:
             action = plan.action(step, self._no_op)
             if action is None:
                 action = reference.action(game.tracker)
-            played = game.step(action, random)
             self.played += 1
+            try:
+                played = game.step(action, random)
+            except EngineError:  # as far as the native engine can tell, the game ends here
+                return None
             if played.lost_life:
                 return None
             best = max(best, game.progress)

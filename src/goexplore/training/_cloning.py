@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -45,15 +46,17 @@ class Cloner:
         self,
         policy: Policy,
         buffer: RecordingBuffer,
+        numbers: Iterable[int],
         config: CloningConfig,
         group: ProcessGroup,
         random_streams: RandomStreams,
     ) -> None:
+        """Fit it to the recordings with these numbers."""
         self._policy, self._config = policy, config
         self._group, self._random_streams = group, random_streams
         self._autocast = autocast(group.device, enabled=config.mixed_precision)
         self.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
-        self._frames = LabelledFrames(buffer, range(len(buffer.recordings)))
+        self._frames = LabelledFrames(buffer, numbers)
         if not len(self._frames):
             raise ConfigError(
                 "expected recorded episodes to clone, got none that survives for long: give other "

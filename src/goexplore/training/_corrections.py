@@ -5,6 +5,10 @@ A clone that errs gets into states that the expert never shows, and errs again t
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import suppress
+from dataclasses import replace
+
 import torch
 
 from goexplore.archive import as_actions
@@ -53,18 +57,30 @@ class Corrector:
         self._game: GuidedGame = player.game
         self._game.game.reset()
         self._preprocessor = Preprocessor(self._game.game.env, buffer.preprocessing)
+        self._in_vain = 0
 
-    def correct(self, seed: int) -> Recording | None:
-        """Let the policy play and the expert take over; None where even the expert could not help."""
-        random = SplitMix64(stream_state(seed, 0))
-        try:
-            return self._correct(seed, random)
-        except EngineError:  # so rare that another one is played instead
+    def simulated_in_vain(self) -> int:
+        """Return the training frames that were tried out for nothing since this was asked last."""
+        in_vain, self._in_vain = self._in_vain, 0
+        return in_vain
+
+    def correct(self, seed: int) -> Generator[None, None, Recording | None]:
+        """Let the policy play and the expert take over; return None where even the expert could not help.
+
+        This takes minutes on a slow simulator, so it yields after every training frame.
+        """
+        random, simulator = SplitMix64(stream_state(seed, 0)), self._player.expert.simulator
+        before, found = simulator.played, None
+        with suppress(EngineError):  # so rare that it is left out
+            found = yield from self._correct(seed, random)
+        simulated = simulator.played - before
+        if found is None:
+            self._in_vain += simulated
             return None
+        return replace(found, simulated=simulated)
 
-    def _correct(self, seed: int, random: SplitMix64) -> Recording | None:
+    def _correct(self, seed: int, random: SplitMix64) -> Generator[None, None, Recording | None]:
         game, played = self._game, _Played()
-        before = self._player.expert.simulator.played
         self._begin(random, played)
         first, last = len(played.chosen), _ROLL_IN[0] + random.index(_ROLL_IN[1] - _ROLL_IN[0])
         history: list[Situation] = []
@@ -84,13 +100,13 @@ class Corrector:
                 return None
             if step - best_at >= _STUCK:
                 break
+            yield
         for back in range(_EVERY, self._length + 1, _EVERY) if lost else (1,):
             if len(history) < back:
                 break
             game.restore(history[-back])
             kept = played.until(first + len(history) - back)
-            if self._teach(kept, stream_state(seed, 1, back), random):
-                kept.simulated = self._player.expert.simulator.played - before
+            if (yield from self._teach(kept, stream_state(seed, 1, back), random)):
                 return kept.recording(seed, first + len(history) - back, game.game.action_count)
         return None
 
@@ -128,7 +144,7 @@ class Corrector:
         shares = (self._sharpen * logits[0].double()).softmax(-1).cumsum(-1).cpu().numpy()
         return min(int(shares.searchsorted(random.uniform(1)[0], "right")), len(shares) - 1)
 
-    def _teach(self, played: _Played, seed: int, random: SplitMix64) -> bool:
+    def _teach(self, played: _Played, seed: int, random: SplitMix64) -> Generator[None, None, bool]:
         """Let the expert play on; return whether it survives."""
         game, expert = self._game, self._player.expert
         expert.begin(seed)
@@ -142,6 +158,7 @@ class Corrector:
                 break
             if done.lost_life or done.ended:
                 return False
+            yield
         return True
 
 
@@ -149,7 +166,7 @@ class _Played:
     """What was played so far."""
 
     def __init__(self) -> None:
-        self.no_ops = self.simulated = 0
+        self.no_ops = 0
         self.steps: list[list[int]] = []
         self.chosen: list[int] = []
         self.rewards: list[float] = []
@@ -175,6 +192,6 @@ class _Played:
             taught_from=taught_from,
             taught_until=len(self.chosen),
             ending="cut",
-            simulated=self.simulated,
+            simulated=0,
             seed=seed,
         )

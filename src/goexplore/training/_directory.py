@@ -39,6 +39,8 @@ class TrainingStatus:
     """How often the expert has corrected the clone."""
     recordings: int = 0
     """How many episodes and corrections of the expert there were."""
+    simulated_in_vain: int = 0
+    """Training frames in which the expert tried plans out for corrections that came too late."""
     rollouts: int = 0
     seconds: float = 0.0
     """Of all sessions, without the time between them."""

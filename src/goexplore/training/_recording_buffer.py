@@ -119,9 +119,9 @@ class RecordingBuffer:
             actions[row] = self.recordings[number].chosen[point]
         return observations, actions
 
-    def spread(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return mean and standard deviation of vector observations over all recordings."""
-        frames = np.concatenate(self._frames).astype(np.float64)
+    def spread(self, numbers: Iterable[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return mean and standard deviation of vector observations over recordings."""
+        frames = np.concatenate([self._frames[number] for number in numbers]).astype(np.float64)
         mean, deviation = frames.mean(axis=0), frames.std(axis=0)
         deviation[deviation < 1e-6] = 1.0
         stack = self.preprocessing.stack

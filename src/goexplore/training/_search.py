@@ -8,7 +8,7 @@ its episodes, which are those of the stochastic game.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 
 from goexplore.demos import Demonstration
+from goexplore.errors import CheckpointError, EnvironmentContractError
 from goexplore.planning import (
     ExpertPlayer,
     Guide,
@@ -47,6 +48,7 @@ Stage: TypeAlias = Literal["expert rehearses", "expert plays", "cloning", "exper
 
 _EXPERT_SECONDS = 5.0
 """For so long the expert plays before what is finished is saved and shown."""
+_LOG = logging.getLogger("goexplore")
 _CLONING_STEPS = 100
 """Gradient steps of cloning between two looks at the limits."""
 
@@ -94,6 +96,7 @@ class SearchTraining(TrainingMethod):
         self._seeds: list[int] = []
         """Of the episodes that this process has to play."""
         self._episode: Iterator[Recording | None] | None = None
+        self._correction: Generator[None, None, Recording | None] | None = None
         self._corrector: Corrector | None = None
         self._cloner: Cloner | None = None
         self._agreement: float | None = None
@@ -162,7 +165,7 @@ class SearchTraining(TrainingMethod):
         self._env_workers = env_workers
         expected, got = self.status.recordings, self._recordings_count
         if got < expected and self.group.writes:
-            logging.getLogger("goexplore").warning(
+            _LOG.warning(
                 f"warning: expected {expected:,} whole episodes of the expert in {self._recordings_file}, "
                 f"got {got:,}: the rest is lost. The training goes on, but its weights will differ"
             )
@@ -189,11 +192,11 @@ class SearchTraining(TrainingMethod):
     def _prepare(self) -> None:
         """Make ready what the next piece of work needs."""
         stage, config = self._stage, self.config
-        rehearsed, played = config.rehearsals, config.rehearsals + config.episodes
         if stage in ("expert rehearses", "expert plays"):
             if self._expert is None:
                 self._expert = self._make_expert()
-                rounds = (*self._rounds, self._planned(range(rehearsed, played)))
+                rehearsed = config.rehearsals
+                rounds = (*self._rounds, self._planned(range(rehearsed, rehearsed + config.episodes)))
                 self._seeds = self._my_share(next(filter(None, map(self._missing, rounds)), []))
             return
         if stage == "expert corrects":
@@ -202,16 +205,18 @@ class SearchTraining(TrainingMethod):
                 self._corrector = Corrector(
                     self._make_expert(), self.policy, self._buffer, sharpen=config.cloning.sharpen
                 )
-                first = played + self.status.correction_rounds * config.corrections
-                planned = self._planned(range(first, first + config.corrections))
+                planned = self._planned_corrections(self.status.correction_rounds)
                 self._seeds = self._my_share(self._missing(planned))
             return
         self._expert = self._corrector = None
         if stage == "cloning" and self._cloner is None:
             self._buffer.sort()
-            if not self._buffer.is_image:
-                self.policy.standardise(*self._buffer.spread())
-            self._cloner = Cloner(self.policy, self._buffer, config.cloning, self.group, self._random_streams)
+            numbers = self._to_be_cloned()
+            self._standardise(numbers)
+            self._cloner = Cloner(
+                self.policy, self._buffer, numbers, config.cloning, self.group, self._random_streams
+            )
+            self._warn_of_a_lost_expert()
         elif stage == "improving" and self.learner is None:
             self._buffer.sort()
             self._begin_ppo()
@@ -229,9 +234,47 @@ class SearchTraining(TrainingMethod):
         """Return the seeds of the episodes or corrections with these numbers."""
         return [stream_state(self.seed, number) for number in numbers]
 
+    def _planned_corrections(self, number: int) -> list[int]:
+        """Return the seeds of a round of corrections."""
+        config = self.config
+        first = config.rehearsals + config.episodes + number * config.corrections
+        return self._planned(range(first, first + config.corrections))
+
+    def _to_be_cloned(self) -> list[int]:
+        """Return the numbers of the recordings that the clone learns from now.
+
+        The file may have more: after a kill, those that a later clone was corrected with. This clone becomes
+        that one if it learns from the same recordings; then they are its corrections.
+        """
+        rounds = range(self.status.correction_rounds)
+        corrections = {seed for each in rounds for seed in self._planned_corrections(each)}
+        recordings = self._buffer.recordings
+        return [
+            number
+            for number, each in enumerate(recordings)
+            if not each.is_correction or each.seed in corrections
+        ]
+
+    def _standardise(self, numbers: Sequence[int]) -> None:
+        if not self._buffer.is_image:
+            self.policy.standardise(*self._buffer.spread(numbers))
+
+    def _warn_of_a_lost_expert(self) -> None:
+        """Say that the expert never came to the end, before the first clone learns from it."""
+        whole = [each for each in self._buffer.recordings if not each.is_correction]
+        if self.status.cloned or not self.group.writes or any(each.ending == "goal" for each in whole):
+            return
+        _LOG.warning(
+            f"warning: the expert came to the demonstrations' end in none of {len(whole)} episodes, so a "
+            "policy will hardly learn to: `goexplore play-expert` shows where it fails. Try other "
+            "demonstrations, more `plans`, or a longer `horizon`"
+        )
+
     def _begin_ppo(self) -> None:
         config = self.config
         self._cloner = None
+        if not self.status.cloned:
+            self._standardise(self._to_be_cloned())
         self._make_learner()
         self._bank = StateBank(self._buffer, config.starts)
         if self._saved_bank:
@@ -308,20 +351,35 @@ class SearchTraining(TrainingMethod):
         """Correct the policy for a while: one correction after the other."""
         began = monotonic()
         finished: list[Recording] = []
-        while self._seeds and monotonic() - began < _EXPERT_SECONDS:
-            recording = corrector.correct(self._seeds.pop(0))
-            if recording is not None:
-                finished.append(recording)
+        while monotonic() - began < _EXPERT_SECONDS:
+            if self._correction is None:
+                if not self._seeds:
+                    break
+                self._correction = corrector.correct(self._seeds.pop(0))
+            try:
+                next(self._correction)
+            except StopIteration as done:
+                self._correction = None
+                if done.value is not None:
+                    finished.append(done.value)
         self._share(finished)
-        if not any(self.group.gather(len(self._seeds))):
+        self.status.simulated_in_vain += sum(self.group.gather(corrector.simulated_in_vain()))
+        if not any(self.group.gather(len(self._seeds) + (self._correction is not None))):
             self.status.correction_rounds += 1
 
     def _share(self, finished: list[Recording]) -> None:
         """Let what all processes have finished go to the file, and to all of them."""
         for each in [each for part in self.group.gather(finished) for each in part]:
+            try:
+                self._keep(each)
+            except CheckpointError as error:
+                raise EnvironmentContractError(
+                    "expected an episode of the expert to have the same rewards when it is played again, got "
+                    "others: the environment does not repeat itself, or `restore` forgets something that "
+                    "decides later rewards; see `goexplore check-env`"
+                ) from error
             if self.group.writes:
                 append_recording(self._recordings_file, each, self.action_count)
-            self._keep(each)
         self.status.recordings = self._recordings_count
 
     def _clone(self, cloner: Cloner) -> None:
@@ -367,6 +425,7 @@ class SearchTraining(TrainingMethod):
         """Go back to a checkpoint: the recordings are all there."""
         self.status, self._saved_bank = status, state
         self._expert = self._corrector = self._cloner = self.learner = self._bank = None
+        self._episode = self._correction = None
         self.policy.features.requires_grad_(True)
         self._prepare()
 
@@ -379,7 +438,7 @@ class SearchTraining(TrainingMethod):
             episodes=len(whole),
             reached_goal=sum(each.ending == "goal" for each in whole),
             corrections=len(recordings) - len(whole),
-            simulated=sum(each.simulated for each in recordings),
+            simulated=sum(each.simulated for each in recordings) + self.status.simulated_in_vain,
             cloned=self.status.cloned,
             agreement=self._agreement,
             success_along_the_way=self._bank.along_the_way() if self._bank else [],

@@ -194,7 +194,7 @@ def run_training(
         binding = choose_way(demonstrations[0].env, engine)
         if group.writes:
             reporter.log(f"engine: {binding.reason}")
-        training = _make_training(config, demonstrations, group, binding.env, run, problem)
+        training = _make_training(config, demonstrations, group, binding.env, run, problem, reporter)
         if group.writes:
             anew = TrainingDirectory.create(run.path, config, demonstrations)
             stack.enter_context(run.locked() if resume else anew)
@@ -228,11 +228,18 @@ def _make_training(
     env: EnvironmentSpec,
     run: TrainingDirectory,
     problem: Problem | None,
+    reporter: Reporter[TrainingProgress],
 ) -> TrainingMethod:
     # Whatever the method, demonstrations must be of one kind and replay.
     buffer = DemonstrationBuffer(demonstrations, config.preprocessing, env)
     if isinstance(config, BackwardConfig):
         return BackwardTraining(buffer, config, group)
+    if any(buffer.loses_life) and group.writes:
+        reporter.log(
+            f"warning: demonstration {buffer.loses_life.index(True) + 1} loses a life on its way. The expert "
+            "must not lose one, so it may get stuck there: leave that demonstration out, or search with "
+            "`--env.episode-end life-loss`"
+        )
     known = problem or find_registered(demonstrations[0].target)
     return SearchTraining(
         demonstrations,

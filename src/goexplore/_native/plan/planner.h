@@ -247,7 +247,7 @@ static void try_plan(Planner *planner, const State *from, uint32_t last, Tracker
 {
     Machine *machine = &planner->machine;
     restore_state(machine, from, sizeof *from);
-    const uint8_t lives = machine->state.lives;
+    uint8_t lives = machine->state.lives;
     const int32_t begin = planner->rows[tracker.row].progress;
     int32_t best = begin;
     int64_t area = 0;
@@ -259,6 +259,7 @@ static void try_plan(Planner *planner, const State *from, uint32_t last, Tracker
         last = play_sticky(planner, action, last, &stream);
         if (machine->state.lives < lives)
             return;
+        lives = machine->state.lives; /* perhaps one more: it must not make up for one that is lost later */
         tracker = follow(planner, &machine->state, tracker);
         if (planner->rows[tracker.row].progress > best)
             best = planner->rows[tracker.row].progress;
