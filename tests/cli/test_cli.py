@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from goexplore.cli import main
+from goexplore.demos import SUFFIX, sample_file
 from tests.cli.commands import (
     COMMAND,
     checkpoint,
@@ -450,7 +451,15 @@ def test_demonstrations_are_cut_and_read_again(tmp_path, capsys):
 
 def test_runs_and_demonstrations_are_not_mixed(finished, complaint, tmp_path):
     line = complaint("demos", finished[0], "montezuma-first-key-00", "--out", tmp_path / "demos")
-    assert "expected a run directory with a config.json, got montezuma-first-key-00" in line
+    assert "expected only runs or only demonstrations, got montezuma-first-key-00, a demonstration" in line
+    assert str(finished[0]) in line
+
+
+def test_demonstrations_that_are_equal_once_cut_are_one(tmp_path):
+    name, where = "montezuma-first-key-00", tmp_path / "demos"
+    (tmp_path / "copy.demo.json").write_bytes(sample_file(name, SUFFIX).read_bytes())
+    assert main(["demos", name, str(tmp_path / "copy.demo.json"), "--out", str(where)]) == 0
+    assert len(list(where.iterdir())) == 1
 
 
 def test_any_atari_game_can_be_explored(tmp_path):

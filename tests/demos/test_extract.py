@@ -379,6 +379,11 @@ def test_what_was_cut_no_longer_ends_its_episode():
     assert truncate(whole, Rules(truncation=Truncation(after_last_reward=True))).end is End.NONE
 
 
+def test_a_beginning_must_win_something():
+    with pytest.raises(DemonstrationError, match="to win something, got 1 training frames with 0 points"):
+        truncate(demonstrated(0, 1), Rules(truncation=Truncation(max_training_frames=1)))
+
+
 def test_without_a_rule_that_cuts_a_demonstration_stays_as_it_is():
     whole = demonstrated(1, 3, 1)
     assert truncate(whole, Rules()) is whole

@@ -1,6 +1,7 @@
 """Detours: where no plan leads on, a short search finds a way, and the expert takes it."""
 
 import dataclasses
+from itertools import chain, repeat
 
 import pytest
 
@@ -144,6 +145,16 @@ class TestFindDetour:
         assert game.place().position == way.places[-1].position
 
 
+def found(game, actions):
+    """Return a search that finds these actions."""
+    places, rewards = [game.place()], []
+    for action in actions:
+        rewards.append(game.step(action, None).reward)
+        places.append(game.place())
+    yield
+    return Trajectory(actions, rewards, places), 0
+
+
 class TestExpert:
     """An expert that does nothing by itself, on a way of five steps."""
 
@@ -153,9 +164,9 @@ class TestExpert:
         player.expert.decide = lambda situation: nothing
         return player.play(5)
 
-    @pytest.mark.parametrize("repeat", [0.0, 0.25])
-    def test_it_takes_the_detours(self, repeat):
-        recording = self.play(SHORT, repeat)
+    @pytest.mark.parametrize("sticky", [0.0, 0.25])
+    def test_it_takes_the_detours(self, sticky):
+        recording = self.play(SHORT, sticky)
         assert recording.ending == "goal"
         assert recording.score >= 10.0
         assert 5 < recording.simulated < 5 * SHORT.search
@@ -170,16 +181,30 @@ class TestExpert:
         def find(game, begin, random, **options):
             searches.append(game)
             game.restore(begin)
-            places, rewards = [game.place()], []
-            for action in long:
-                rewards.append(game.step(action, None).reward)
-                places.append(game.place())
-            yield
-            return Trajectory(long, rewards, places), 0
+            return found(game, long)
 
         monkeypatch.setattr(episode, "find_detour", find)
         recording = player.play(5)
         assert (recording.ending, len(searches)) == ("goal", 1)
+
+    def test_what_was_played_on_a_way_that_was_given_up_is_not_to_be_learnt(self, monkeypatch):
+        """The way leads down and up again, but the expert stays below; later it goes on by itself."""
+        player = ExpertPlayer(field(bytes([RIGHT] * 5)), SHORT)
+        by_itself = chain([LEFT] * 80, [UP], repeat(RIGHT))
+        on_the_way = chain([DOWN], repeat(LEFT))
+        player.expert.decide = lambda situation: Decision(next(by_itself), "", Judgement(1.0, 0.0))
+        down = Decision(LEFT, "wait", Judgement(1.0, 0.0))
+        monkeypatch.setattr(episode._Detour, "decide", lambda detour: down._replace(action=next(on_the_way)))
+
+        def find(game, begin, random, **options):
+            game.restore(begin)
+            return found(game, bytes([DOWN, DOWN, UP, UP, *[RIGHT] * 5]))
+
+        monkeypatch.setattr(episode, "find_detour", find)
+        recording = player.play(5)
+        given_up, went_on = 121, 142
+        ((_, until),) = recording.stuck
+        assert given_up < until < went_on
 
     def test_without_a_search_it_is_stuck(self):
         recording = self.play(dataclasses.replace(SHORT, search=0))

@@ -156,7 +156,7 @@ class Waves(Environment):
 
 
 class TestVectors:
-    @pytest.mark.parametrize("numbers", [2, 8, 17, 60])
+    @pytest.mark.parametrize("numbers", [2, 8, 17, 60, 376, 2000])
     def test_what_is_near_with_few_numbers_is_near_with_many(self, numbers, monkeypatch):
         monkeypatch.setattr(Waves, "numbers", numbers, raising=False)
         demonstration = demonstrate(bytes([1] * 60), Waves)
@@ -165,6 +165,8 @@ class TestVectors:
             game = guide([demonstration], FactorySpec(Waves), DefaultCells())()
             game.game.env.aside = aside
             game.reset()
+            game.step(0, None)
+            assert game.progress < 10, "it stands still"
             for _ in range(50):
                 game.step(1, None)
             progress[aside] = game.progress

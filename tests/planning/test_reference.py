@@ -175,6 +175,20 @@ class TestRooms:
         rooms = [place.room for place in settled.without_loops().places]
         assert rooms.count(1) == [place.room for place in walked.settled().places].count(1)
 
+    def test_but_not_if_it_won_something_there(self):
+        walked = self.crossed()
+        peeped = [*walked.places[:12], self.there(0, 1), *reversed(walked.places[:12])]
+        rewards = [0.0] * 24
+        rewards[11] = 50.0
+        settled = Trajectory(bytes(24), rewards, peeped).settled()
+        assert settled.places[12] == self.there(0, 1)
+        made, score = Reference([settled]), 0.0
+        tracker = made.begin()._replace(room=2, column=0)
+        for place, reward in zip(peeped[1:], rewards, strict=True):
+            score += reward
+            tracker = made.follow(place, score, tracker)
+        assert made.is_at_the_end(tracker)
+
     def test_who_enters_a_room_is_not_at_its_other_end(self):
         made = Reference([self.crossed().settled()])
         at_the_door = Tracker(11, room=2)
@@ -248,6 +262,31 @@ class TestGains:
         for step in range(1, length + 1):  # a point is left out
             tracker = made.follow(here(STEP * step), sum(rewards[1:step]), tracker)
         assert made.is_at_the_end(tracker)
+
+    def test_rewards_of_different_sizes_all_the_time_are_no_gains(self):
+        rewards = [1.0 + step % 7 + step / 1000 for step in range(100)]
+        made = Reference([Trajectory(bytes(100), rewards, line(101))])
+        assert made.kinds == {0: []}
+
+    def test_nor_is_what_is_smaller(self):
+        """Else what is won all the time would count as that."""
+        made = reference(line(101), {**dict.fromkeys(range(50, 100), 5.0), 2: 1.0})
+        assert made.kinds == {0: []}
+
+    def test_but_much_more_is_a_gain_even_there(self):
+        made = reference(line(101), {**dict.fromkeys(range(100), 5.0), 50: 100.0})
+        assert made.kinds == {0: [Kind(100.0, "room")]}
+
+    def test_what_is_won_all_the_time_in_one_part_of_a_long_way_is_no_gain(self):
+        rewards = {**dict.fromkeys(range(200, 290), 5.0), 100: 50.0, 500: 50.0}
+        made = reference(line(1001), rewards)
+        assert made.kinds == {0: [Kind(50.0, "room")]}
+        assert made.stretches[0].gains == [0, 0]
+
+    def test_in_another_room_as_much_is_a_gain(self):
+        places = [*line(200), *line(101, key="vault")]
+        made = reference(places, {**dict.fromkeys(range(50), 5.0), 250: 5.0})
+        assert made.kinds == {0: [Kind(5.0, "vault")]}
 
     def test_what_is_won_now_and_then_is(self):
         rewards = dict.fromkeys(range(0, 100, 10), 10.0)
@@ -330,13 +369,13 @@ class TestWhichGains:
             assert tracker.won == won(255)
 
     def test_of_many_different_gains_neighbours_are_one_kind(self):
-        rewards = {step: 1.0 + step for step in range(40)}
-        made = reference(line(41), rewards)
+        rewards = {12 * step: 1.0 + step for step in range(40)}
+        made = reference(line(481), rewards)
         assert len(made.kinds[0]) == KINDS
         assert set(made.stretches[0].gains) == set(range(KINDS))
         tracker, score = made.begin(), 0.0
-        for step, place in enumerate(line(41)[1:]):
-            score += rewards[step]
+        for step, place in enumerate(line(481)[1:]):
+            score += rewards.get(step, 0.0)
             tracker = made.follow(place, score, tracker)
         assert made.is_at_the_end(tracker)
 

@@ -36,7 +36,7 @@ from goexplore.training._directory import TrainingStatus
 from goexplore.training._group import ProcessGroup
 from goexplore.training._search import SearchTraining
 from tests.training.combination import Combination, by_digits
-from tests.training.mazes import ACTIONS, demonstrate, first_key, native
+from tests.training.mazes import ACTIONS, demonstrate, first_key, key_after_a_fall, native
 from tests.training.recordings import recording
 
 TINY = training_preset("tiny")
@@ -323,12 +323,39 @@ class TestCorrections:
         assert in_vain >= 7
         assert counted[-1] == counted[0] + in_vain
 
+    def test_and_is_not_done_again_after_a_stop(self, tmp_path, monkeypatch):
+        tried = []
 
-def test_an_environment_that_does_not_repeat_itself_is_told_and_nothing_is_written(tmp_path, monkeypatch):
+        def too_late(corrector, played, seed, random):
+            tried.append(seed)
+            yield
+            corrector._player.expert.simulator.played += 7
+            return False
+
+        monkeypatch.setattr(Corrector, "_teach", too_late)
+        train(tmp_path / "whole", updates=1, config=self.CONFIG)
+        whole = sorted(tried)
+        tried.clear()
+        monkeypatch.setattr(search_module, "_EXPERT_SECONDS", 1e-3)
+        watch = Watch(lambda progress: bool(progress.status.corrected_in_vain))
+        assert train(tmp_path / "run", updates=1, config=self.CONFIG, reporter=watch).interrupted
+        assert content(tmp_path / "run")["status"]["corrected_in_vain"] == [0]
+        train(tmp_path / "run", updates=1, config=self.CONFIG, resume=True)
+        assert sorted(tried) == whole
+        counts = [content(tmp_path / name)["status"]["simulated_in_vain"] for name in ("run", "whole")]
+        assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("rehearsals", [0, 4])
+def test_an_environment_that_does_not_repeat_itself_is_told_and_nothing_is_written(
+    tmp_path, monkeypatch, rehearsals
+):
     """Else the episode would end every session that resumes."""
     other = dataclasses.replace(recording(), rewards=(7.0, *recording().rewards[1:]))
-    monkeypatch.setattr(ExpertPlayer, "episode", lambda player, seed: iter([other]))
-    made = training(tmp_path)
+    monkeypatch.setattr(
+        ExpertPlayer, "episode", lambda player, seed: iter([dataclasses.replace(other, seed=seed)])
+    )
+    made = training(tmp_path, dataclasses.replace(SMALL, rehearsals=rehearsals))
     made.start()
     with pytest.raises(EnvironmentContractError, match=r"the environment does not repeat itself.*check-env"):
         made.update()
@@ -346,6 +373,43 @@ def test_an_expert_that_never_arrives_is_told_before_it_is_cloned(tmp_path, capl
     (said,) = caplog.messages
     assert f"in none of {config.episodes} episodes" in said
     assert "play-expert" in said
+
+
+def test_a_demonstration_that_loses_a_life_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(search_module, "_EXPERT_SECONDS", 1e-3)
+    watch = Watch(lambda progress: True)
+    outcome = run_training(
+        [key_after_a_fall()],
+        SMALL,
+        run_dir=tmp_path / "run",
+        limits=TrainingLimits(training_frames=FRAMES),
+        reporter=watch,
+    )
+    assert outcome.interrupted
+    (said,) = [line for line in watch.said if "loses a life" in line]
+    assert "demonstration 0 loses a life" in said
+
+
+class Computing(Combination):
+    """An environment that computes with PyTorch."""
+
+    def step(self, action):
+        computed = torch.ones(2, 2) @ torch.full((2, 2), 1 / 3)
+        assert computed.dtype == torch.float32
+        return super().step(action)
+
+
+def test_environments_compute_as_they_always_do(tmp_path):
+    """The learner's 16 bits are none of their business."""
+    config = dataclasses.replace(SMALL, ppo=dataclasses.replace(SMALL.ppo, mixed_precision=True))
+    outcome = run_training(
+        [demonstrate(bytes(Computing.digits), Computing)],
+        config,
+        run_dir=tmp_path / "run",
+        limits=TrainingLimits(training_frames=FRAMES),
+        problem=Problem(env=Computing, cells=by_digits),
+    )
+    assert outcome.status.training_frames == FRAMES
 
 
 def test_without_cloning_vectors_are_standardised_all_the_same(tmp_path):
@@ -600,6 +664,10 @@ class TestRefusals:
     def test_a_recurrent_policy(self):
         with pytest.raises(ConfigError, match="expected a feed-forward policy for the method search"):
             SearchConfig(network=NetworkConfig(kind="recurrent"))
+
+    def test_corrections_without_a_clone(self):
+        with pytest.raises(ConfigError, match="expected no `corrections` without a clone"):
+            SearchConfig(cloning=dataclasses.replace(TINY.cloning, steps=0))
 
     def test_the_other_method_on_resume(self, tmp_path):
         train(tmp_path / "run", updates=1)

@@ -293,8 +293,8 @@ def take_demonstrations(
 ) -> list[Demonstration]:
     """Return demonstrations of runs, or the beginnings of demonstrations; write them to a folder, if given.
 
-    The folder must have none yet. `order` may put them into another order than that of their scores, and
-    leave some out.
+    The folder must have none yet. Beginnings that are equal are one demonstration. `order` may put them into
+    another order, and leave some out.
     """
     folder = None if out is None else Path(out)
     if folder is not None:
@@ -305,11 +305,13 @@ def take_demonstrations(
                     f"expected a folder without demonstrations, got {folder}: choose another `out`"
                 )
     runs = [each for each in sources if isinstance(each, SavedRun)]
-    found = [truncate(each, rules) for each in sources if isinstance(each, Demonstration)]
-    if runs and found:
-        raise ConfigError("expected runs or demonstrations, got both: take them one after the other")
-    if runs:
-        found = extract(runs, rules, progress)
+    found = extract(runs, rules, progress) if runs else []
+    for each in sources:
+        if isinstance(each, Demonstration):
+            progress(f"cutting a demonstration of {len(each.actions):,} training frames")
+            beginning = truncate(each, rules)
+            if beginning.actions not in [other.actions for other in found]:
+                found.append(beginning)
     if order is not None:
         found = order(found)
     if folder is not None:

@@ -59,9 +59,16 @@ def run_demos(arguments: list[str]) -> int:
     if chosen.minari is not None:
         check_name(chosen.minari)
     problem = parse_problem(chosen.problem)
+    demonstrations_named = [name for name in chosen.sources if _are_demonstrations(name)]
+    if demonstrations_named and len(demonstrations_named) < len(chosen.sources):
+        (other, *_) = (name for name in chosen.sources if name not in demonstrations_named)
+        raise ConfigError(
+            f"expected only runs or only demonstrations, got {demonstrations_named[0]}, a demonstration, and "
+            f"{other}, which is none: take them one after the other"
+        )
     sources: list[SavedRun] | list[Demonstration] = (
         [each for name in chosen.sources for each in find_demonstrations(name, problem)]
-        if all(map(_are_demonstrations, chosen.sources))
+        if demonstrations_named
         else [open_saved_run(Path(name), problem) for name in chosen.sources]
     )
     rank = None

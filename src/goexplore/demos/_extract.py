@@ -284,6 +284,11 @@ def truncate(demonstration: Demonstration, rules: Rules) -> Demonstration:
         recording = record(env, actions)
     finally:
         env.close()
+    if not recording.end and total_score(recording.rewards) <= 0 < demonstration.score:
+        raise DemonstrationError(
+            f"expected the beginning of a demonstration to win something, got {final:,} training frames with "
+            f"{total_score(recording.rewards):g} points: cut it later"
+        )
     source = demonstration.provenance
     whole = final == len(demonstration.actions)
     return replace(

@@ -80,6 +80,8 @@ class ExpertPlayer:
             rewards.append(step.reward)
             if detour and not detour.goes_on(actions):
                 searched += detour.simulated
+                if not detour.arrived:
+                    way_began = None
                 detour = None
                 self.expert.begin(stream_state(seed, 3, len(chosen)))  # what it planned was for elsewhere
             if game.progress > best:
@@ -152,5 +154,9 @@ class _Detour:
         played, game = self._game.repeat(actions), self._game
         self._waited = 0 if game.progress > self._best else self._waited + 1
         self._best = max(self._best, game.progress)
-        ended = played.lost_life or played.ended or game.reference.is_at_the_end(game.tracker)
-        return not ended and self._waited < _SEARCH_AFTER
+        return not (played.lost_life or played.ended or self.arrived) and self._waited < _SEARCH_AFTER
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the way was followed to its end."""
+        return self._game.reference.is_at_the_end(self._game.tracker)

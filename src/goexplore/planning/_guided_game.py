@@ -170,8 +170,12 @@ class Guide:
         A demonstration may jump from the last possible pixel, which sticky actions make fail; a recorded
         episode has survived them.
         """
-        trajectory = GuidedGame(self.env, self.places).recorded_trajectory(recording).without_loops()
+        trajectory = self.replay(recording).without_loops()
         return replace(self, reference=Reference([trajectory], deficit=self.reference.deficit))
+
+    def replay(self, recording: Recording) -> Trajectory:
+        """Play a recorded episode again; refuse one that wins otherwise."""
+        return GuidedGame(self.env, self.places).recorded_trajectory(recording)
 
 
 def guide(

@@ -105,7 +105,7 @@ class VectorPlaces:
 
     def __init__(self, env: Environment, spread: NDArray[np.float64]) -> None:
         varying = int(np.isfinite(spread).sum())
-        self._env, self._spread = env, spread * max(1.0, varying / _FEW_NUMBERS)
+        self._env, self._spread, self._share = env, spread, min(1.0, _FEW_NUMBERS / max(1, varying))
 
     def reset(self) -> Place:
         """Return the place at the start."""
@@ -114,7 +114,7 @@ class VectorPlaces:
     def update(self) -> Place:
         """Return the place."""
         vector = as_vector(self._env.observation(), np.float64) / self._spread
-        return Place((), tuple(int(each) for each in np.rint(_UNITS * vector)))
+        return Place((), tuple((np.rint(_UNITS * vector) * self._share).tolist()))
 
     def state(self) -> bytes:
         """Return nothing: a state has its observation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -27,8 +27,12 @@ _SAME_PLACE = 2
 KINDS = 32
 """Kinds of gains of one level that are told apart, at most."""
 _MOST_OF_A_KIND = 255
-_FEW_GAINS = 10
-"""As many gains of a kind always count; more do if they come less often than in one training frame of ten."""
+_AROUND = 50
+"""Training frames before and after a reward in which others are counted."""
+_FEW = 10
+"""As many rewards around one are few. If there are more, it is usual there, ..."""
+_LARGE = 10
+"""... unless it is so many times as large as their median."""
 _SHORTEST_LOOP = 8
 """Training frames. Shorter loops are kept, because a jump passes the same places twice."""
 
@@ -38,7 +42,7 @@ class Place(NamedTuple):
 
     key: Hashable
     """States with different keys are never alike."""
-    position: tuple[int, ...] = ()
+    position: tuple[float, ...] = ()
     """How far apart two states with equal keys are, summed over all axes."""
     level: int = 0
     """Gains count from the beginning of a level on: the next level can be solved without them."""
@@ -117,8 +121,8 @@ class Trajectory:
         """Return it with all positions in the room that a place says.
 
         In the first training frame in a room, the character is where it is in the second one. If there is no
-        second one, because it went back at once, it never left. Where its position leaps within a room, it is
-        where it was before.
+        second one, because it went back at once and won nothing, it never left. Where its position leaps
+        within a room, it is where it was before.
         """
         places = list(self.places)
         for index in range(1, len(places) - 1):
@@ -126,7 +130,7 @@ class Trajectory:
             if before.room != now.room == after.room:
                 places[index] = now._replace(position=after.position, column=after.column)
             elif before.room == after.room != now.room and before.level == now.level:
-                places[index] = before
+                places[index] = now if self.rewards[index - 1] > 0 else before
             elif before.room == now.room and now.is_in_doubt(before.room, before.column):
                 places[index] = now._replace(position=before.position, column=before.column)
         return Trajectory(self.actions, self.rewards, places)
@@ -139,7 +143,7 @@ class Trajectory:
         """
         kept, step = [], 0
         won = np.cumsum([0, *(reward != 0 for reward in self.rewards)])
-        positions = np.array([place.position for place in self.places], np.int64)
+        positions = np.array([place.position for place in self.places], np.float64)
         alike: dict[Hashable, list[int]] = {}
         for index, place in enumerate(self.places):
             alike.setdefault((place.key, place.level, int(won[index])), []).append(index)
@@ -178,7 +182,7 @@ class Reference:
         """The progress with which every demonstration ends."""
         for each in trajectories:
             self._add(each)
-        self._positions = np.array([row.place.position for row in self.rows], np.int64)
+        self._positions = np.array([row.place.position for row in self.rows], np.float64)
         self._by_key: dict[Hashable, list[int]] = {}
         for index, row in enumerate(self.rows):
             self._by_key.setdefault(row.place.key, []).append(index)
@@ -271,7 +275,7 @@ class Reference:
 
     def _nearest(
         self, candidates: Sequence[int], place: Place, stages: dict[int, int], before: int
-    ) -> tuple[int | None, int]:
+    ) -> tuple[int | None, float]:
         """Return the nearest row of these and its distance: of equally near ones the last.
 
         Where places have no position, all rows with the same key are equally near; then it is the one that
@@ -288,7 +292,7 @@ class Reference:
         if not place.position:
             return min(reversed(alike), key=lambda index: abs(index - before - 1)), 0
         far = np.abs(self._positions[alike] - np.array(place.position)).sum(axis=1)
-        nearest = int(far.min())
+        nearest = float(far.min())
         return alike[int(np.flatnonzero(far == nearest)[-1])], nearest
 
     def action(self, tracker: Tracker) -> int:
@@ -324,21 +328,35 @@ def _kinds(trajectories: Sequence[Trajectory]) -> dict[int, list[Kind]]:
     Where keys are cells, a reward may be won in the cell beside: there it counts everywhere. So it does where
     there are too many kinds, and if there still are, those with about equally many points become one.
 
-    What is won all the time is no gain, such as a point for every step or dots to eat: nobody could go on
-    who left out one of them.
+    What is won all the time is no gain, nor what is as small, such as a point for every step or dots to eat:
+    nobody could go on who left out one of them.
     """
     levels: dict[int, set[Kind]] = {}
-    too_often: dict[int, set[Kind]] = {}
+    usual: dict[tuple[int, Hashable], float] = {}
     for each in trajectories:
         counts: Counter[tuple[int, Kind]] = Counter()
-        for reward, place in zip(each.rewards, each.places[1:], strict=True):
-            if reward > 0:
-                counts[place.level, Kind(reward, place.key if place.position else None)] += 1
-        for (level, kind), count in counts.items():
-            levels.setdefault(level, set()).add(kind)
-            if count > min(_MOST_OF_A_KIND, max(_FEW_GAINS, len(each.actions) / _FEW_GAINS)):
-                too_often.setdefault(level, set()).add(kind)
-    return {level: _at_most(KINDS, kinds - too_often.get(level, set())) for level, kinds in levels.items()}
+        for step, is_usual in _gains(each.rewards):
+            place = each.places[step + 1]
+            kind = Kind(each.rewards[step], place.key if place.position else None)
+            levels.setdefault(place.level, set()).add(kind)
+            counts[place.level, kind] += 1
+            if is_usual or counts[place.level, kind] > _MOST_OF_A_KIND:
+                where = place.level, kind.key
+                usual[where] = max(kind.least, usual.get(where, 0.0))
+    return {
+        level: _at_most(KINDS, {kind for kind in kinds if kind.least > usual.get((level, kind.key), 0.0)})
+        for level, kinds in levels.items()
+    }
+
+
+def _gains(rewards: Sequence[float]) -> Iterator[tuple[int, bool]]:
+    """Yield the training frames in which something was won, and whether that is usual around there."""
+    won = np.array([step for step, reward in enumerate(rewards) if reward > 0], np.int64)
+    points = np.array(rewards, np.float64)[won]
+    first, after = np.searchsorted(won, won - _AROUND), np.searchsorted(won, won + _AROUND)
+    for index, step in enumerate(won.tolist()):
+        around = points[first[index] : after[index]]
+        yield step, len(around) > _FEW and bool(points[index] <= _LARGE * np.median(around))
 
 
 def _at_most(count: int, kinds: set[Kind]) -> list[Kind]:

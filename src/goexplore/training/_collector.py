@@ -148,7 +148,8 @@ class Collector:
                 :, 0
             ].numpy()
             began = perf_counter()
-            batch = self._vector_env.step(actions, self._starts)
+            with autocast(self._policy.device, enabled=False):  # environments may use PyTorch too
+                batch = self._vector_env.step(actions, self._starts)
             self.environment_seconds += perf_counter() - began
             forced = batch.forced >= 0
             actions = np.where(forced, batch.forced, actions)

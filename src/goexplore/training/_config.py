@@ -116,6 +116,11 @@ class SearchConfig:
         require_at_least("episodes", self.episodes, 1)
         require_at_least("corrections", self.corrections, 0)
         require_at_least("correction_rounds", self.correction_rounds, 0)
+        if self.cloning.steps == 0 and self.corrections and self.correction_rounds:
+            raise ConfigError(
+                "expected no `corrections` without a clone (`cloning` with 0 `steps`), got "
+                f"{self.corrections}: set `corrections` to 0"
+            )
         if self.frozen_for is not None:
             require_at_least("frozen_for", self.frozen_for, 0)
         if self.ppo.imitation or self.ppo.cloning:

@@ -41,6 +41,8 @@ class TrainingStatus:
     """How many episodes and corrections of the expert there were."""
     simulated_in_vain: int = 0
     """Training frames in which the expert tried plans out for corrections that came too late."""
+    corrected_in_vain: list[int] = field(default_factory=list)
+    """Which corrections of the present round left no recording, because they came too late."""
     rollouts: int = 0
     seconds: float = 0.0
     """Of all sessions, without the time between them."""

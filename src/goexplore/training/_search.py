@@ -138,6 +138,7 @@ class SearchTraining(TrainingMethod):
 
     def _keep(self, recording: Recording) -> None:
         if recording.seed in self._rehearsal_seeds:
+            self._demonstrated.replay(recording)
             self._rehearsals.append(recording)
             self._choose_guide(recording)
         else:
@@ -205,8 +206,11 @@ class SearchTraining(TrainingMethod):
                 self._corrector = Corrector(
                     self._make_expert(), self.policy, self._buffer, sharpen=config.cloning.sharpen
                 )
-                planned = self._planned_corrections(self.status.correction_rounds)
-                self._seeds = self._my_share(self._missing(planned))
+                planned = enumerate(self._planned_corrections(self.status.correction_rounds))
+                in_vain = self.status.corrected_in_vain
+                self._seeds = self._my_share(
+                    self._missing(seed for number, seed in planned if number not in in_vain)
+                )
             return
         self._expert = self._corrector = None
         if stage == "cloning" and self._cloner is None:
@@ -260,7 +264,7 @@ class SearchTraining(TrainingMethod):
             self.policy.standardise(*self._buffer.spread(numbers))
 
     def _warn_of_a_lost_expert(self) -> None:
-        """Say that the expert never came to the end, before the first clone learns from it."""
+        """Say that the expert never came to the end, before anything learns from it."""
         whole = [each for each in self._buffer.recordings if not each.is_correction]
         if self.status.cloned or not self.group.writes or any(each.ending == "goal" for each in whole):
             return
@@ -275,6 +279,7 @@ class SearchTraining(TrainingMethod):
         self._cloner = None
         if not self.status.cloned:
             self._standardise(self._to_be_cloned())
+            self._warn_of_a_lost_expert()
         self._make_learner()
         self._bank = StateBank(self._buffer, config.starts)
         if self._saved_bank:
@@ -351,21 +356,29 @@ class SearchTraining(TrainingMethod):
         """Correct the policy for a while: one correction after the other."""
         began = monotonic()
         finished: list[Recording] = []
+        in_vain: list[int] = []
         while monotonic() - began < _EXPERT_SECONDS:
             if self._correction is None:
                 if not self._seeds:
                     break
-                self._correction = corrector.correct(self._seeds.pop(0))
+                self._correction = corrector.correct(self._seeds[0])
             try:
                 next(self._correction)
             except StopIteration as done:
-                self._correction = None
+                self._correction, seed = None, self._seeds.pop(0)
                 if done.value is not None:
                     finished.append(done.value)
+                else:
+                    in_vain.append(seed)
         self._share(finished)
-        self.status.simulated_in_vain += sum(self.group.gather(corrector.simulated_in_vain()))
-        if not any(self.group.gather(len(self._seeds) + (self._correction is not None))):
-            self.status.correction_rounds += 1
+        status = self.status
+        planned = self._planned_corrections(status.correction_rounds)
+        for part in self.group.gather(in_vain):
+            status.corrected_in_vain += map(planned.index, part)
+        status.simulated_in_vain += sum(self.group.gather(corrector.simulated_in_vain()))
+        if not any(self.group.gather(len(self._seeds))):
+            status.correction_rounds += 1
+            status.corrected_in_vain = []
 
     def _share(self, finished: list[Recording]) -> None:
         """Let what all processes have finished go to the file, and to all of them."""

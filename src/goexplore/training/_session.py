@@ -236,9 +236,9 @@ def _make_training(
         return BackwardTraining(buffer, config, group)
     if any(buffer.loses_life) and group.writes:
         reporter.log(
-            f"warning: demonstration {buffer.loses_life.index(True) + 1} loses a life on its way. The expert "
-            "must not lose one, so it may get stuck there: leave that demonstration out, or search with "
-            "`--env.episode-end life-loss`"
+            f"warning: demonstration {buffer.loses_life.index(True)} loses a life on its way. The expert "
+            "must not lose one, so it may get stuck there. Demonstrations are better if no life is lost, as "
+            "in searches whose episodes end with a life (Atari games: `--env.episode-end life-loss`)"
         )
     known = problem or find_registered(demonstrations[0].target)
     return SearchTraining(
