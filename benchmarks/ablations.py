@@ -28,7 +28,7 @@ from steps import evaluate, last_metrics
 FOLDER = Path("runs/ablations")
 DEMONSTRATION, SCORE = MILESTONES["first-key"].samples[0], MILESTONES["first-key"].score
 TRAINING_FRAMES = 300_000
-MAX_GAME_FRAMES = 20_000
+MAX_GAME_FRAMES = 10_000
 """Of an evaluated episode: without this, policies that stand still would be watched for hours."""
 
 

@@ -192,6 +192,7 @@ class TestEndings:
         recording = self.play(player, *[2, 3] * 30, *[2] * 3, *[0] * 3)
         assert (recording.ending, recording.training_frames) == ("game over", 66)
         assert recording.taught_until == 66 - QUICK.horizon, "what led there is not to be learnt"
+        assert max(recording.lessons()) < 20, "nor what it did in between, without getting on"
 
     def test_death_where_a_life_is_lost(self):
         demonstration = first_key()

@@ -96,6 +96,8 @@ class ExpertPlayer:
             elif detour is None and len(chosen) - best_at >= _STUCK:
                 ending = "stuck"
             yield None
+        if len(chosen) - best_at >= _SEARCH_AFTER:
+            stuck.append((best_at + _TRIED, len(chosen)))
         # What led to a lost life is not to be learnt from: all that the expert did since it could see that.
         good = {"goal": len(chosen), "stuck": best_at}.get(ending, max(0, len(chosen) - self.config.horizon))
         yield Recording(

@@ -194,12 +194,12 @@ class Expert:
         judgements = self._judge(situation, plans, 1)
         few = self._config.tries
         rounds = ((max(4, len(pool) // 4), 1 + few // 8), (max(3, len(pool) // 10), 1 + few // 2))
-        for turn, (count, more) in enumerate(rounds, 1):
+        for turn, (best_few, more) in enumerate(rounds, 1):
             order = sorted(
                 range(len(known), len(plans)),
                 key=lambda index: (-self._value(judgements[index]), plans[index].delay),
             )
-            kept = [*range(len(known)), *order[:count]]
+            kept = [*range(len(known)), *order[:best_few]]
             plans, before = [plans[index] for index in kept], [judgements[index] for index in kept]
             judgements = [
                 _mean(old, tries, new, more)
