@@ -138,6 +138,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=MILESTONES, default=list(MILESTONES))
     parser.add_argument("--seeds", type=int, nargs="*", help="by default those behind docs/results.md")
+    parser.add_argument(
+        "--max-game-frames", type=int, help="of an evaluated episode, if not as many as the protocol allows"
+    )
     chosen = parser.parse_args()
     print(
         "| milestone | points | seed | expert's training frames | training frames | minutes | episodes | "
@@ -151,7 +154,12 @@ def main() -> None:
             limits = ["--minutes", str(milestone.minutes), *milestone.limits.split()]
             settings = ["--seed", str(seed), *milestone.settings.split()]
             train(find_demonstrations(name), path, settings=settings, limits=limits)
-            episodes, lives = evaluate(path, score=milestone.score, temperature=TEMPERATURE)
+            episodes, lives = evaluate(
+                path,
+                score=milestone.score,
+                temperature=TEMPERATURE,
+                max_game_frames=chosen.max_game_frames,
+            )
             last = last_metrics(path)
             print(
                 f"| {name} | {milestone.score:g} | {seed} | {last.expert_training_frames:,} | "
