@@ -74,7 +74,7 @@ def make_config(variant: str, seed: int) -> SearchConfig:
         corrections=50,
         correction_rounds=1,
         cloning=replace(config.cloning, steps=600),
-        ppo=replace(config.ppo, decay_over=TRAINING_FRAMES),
+        ppo=replace(config.ppo, decay_over=TRAINING_FRAMES, discount=0.99),
         starts=replace(config.starts, hope=0.25),
         seed=seed,
     )

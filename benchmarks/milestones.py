@@ -46,18 +46,18 @@ MILESTONES = {
     "first-key": Milestone(
         score=100,
         minutes=6.5,
-        limits="--training-frames 1.6M",
+        limits="--training-frames 1.8M",
         seeds=3,
         samples=FIRST_KEYS[:1],
-        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1600000 "
-        "--starts.hope 0.25 --starts.new-life-share 0.15",
+        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1800000 "
+        "--ppo.discount 0.99 --starts.hope 0.25 --starts.new-life-share 0.15",
     ),
     "sword": Milestone(
         score=2500,
         minutes=23,
         limits="--training-frames 3M",
         samples=["montezuma-2500-points-00"],
-        settings="--correction-rounds 2 --ppo.decay-over 3000000",
+        settings="--correction-rounds 2 --ppo.decay-over 3000000 --ppo.discount 0.99",
     ),
     "gems": Milestone(
         score=5500,
