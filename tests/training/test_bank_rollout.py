@@ -327,11 +327,27 @@ class TestLostLife:
         actions = iter(key_after_a_fall().actions)
         play(begun, actions)
         assert begun.ending == "death"
+        assert begun._guided.progress > 0, "that of the fall"
         begun.begin(REAL_START)
-        assert begun._first < key.goal
         moved = play(begun, actions)
         assert begun.ending == "success"
-        assert sum(rewards(moved)) == pytest.approx((key.goal - begun._first) / 50)
+        assert sum(rewards(moved)) == pytest.approx(key.goal / 50), "the whole way is rewarded again"
+
+    def test_but_who_turns_back_later_is_not_rewarded_twice(self, key):
+        begun = rollout(key, StateBankConfig(own_share=0.0, after_death=1.0), patience=1000)
+        begun.begin(REAL_START)
+        actions = iter(key_after_a_fall().actions)
+        play(begun, actions)
+        begun.begin(REAL_START)
+        moved = [begun.step(next(actions)) for _ in range(len(key_after_a_fall().actions) - 30 - 15)]
+        before = begun._best
+        assert sum(rewards(moved)) == pytest.approx(before / 50)
+        begun._guided.restore(
+            begun._guided.situation()._replace(tracker=begun._guided.tracker._replace(row=0))
+        )
+        again = begun.step(0)
+        assert begun._best == before
+        assert again.reward == 0.0
 
 
 class TestProgressThatIsNotSurvived:

@@ -75,6 +75,7 @@ class _BankRolloutState(RolloutState):
     start: Start | None
     from_the_start: bool
     lost_life: bool
+    reappears: bool
     first: int
     best: int
     pause: int
@@ -100,11 +101,14 @@ class BankRollout(Rollout):
         self._buffer, self._config, self._own = buffer, config, own
         self._patience, self._no_ops = patience, no_ops
         self._lost_life = self._from_the_start = False
+        self._reappears = False
+        """Whether a new life has not got on yet. Its progress is that of the last one until it appears."""
 
     def begin(self, start: Start) -> None:
         """Go to where a rollout begins: where `start` says, or where a new life begins."""
         self.ending = None
-        if self._begin_new_life():
+        self._reappears = self._begin_new_life()
+        if self._reappears:
             self._start: Start | None = None
         else:
             self._start = start
@@ -128,6 +132,7 @@ class BankRollout(Rollout):
             start=self._start,
             from_the_start=self._from_the_start,
             lost_life=self._lost_life,
+            reappears=self._reappears,
             first=self._first,
             best=self._best,
             pause=self._pause,
@@ -142,7 +147,7 @@ class BankRollout(Rollout):
         self._restore(state)
         self._guided.restore(state.situation)
         self._start, self._from_the_start = state.start, state.from_the_start
-        self._lost_life = state.lost_life
+        self._lost_life, self._reappears = state.lost_life, state.reappears
         self._first, self._best, self._pause = state.first, state.best, state.pause
         self._unproven = deque(state.unproven)
 
@@ -215,8 +220,12 @@ class BankRollout(Rollout):
         _, over, out_of_time, lost = self._guided.finish_step(step)
         self.preprocessor.observe()
         progress = self._guided.progress
+        if self._reappears and progress < self._best:
+            self._first = self._best = progress
+            self._pause = 0
         further = 0 if lost else max(0, progress - self._best)
         self._best += further
+        self._reappears = self._reappears and not further
         self._pause = 0 if further else self._pause + 1
         won = self._best >= self._buffer.goal
         late = self._pause >= self._patience
