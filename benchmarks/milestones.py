@@ -46,11 +46,11 @@ MILESTONES = {
     "first-key": Milestone(
         score=100,
         minutes=6.5,
-        limits="--training-frames 1.8M",
+        limits="--training-frames 2.4M",
         seeds=3,
         samples=FIRST_KEYS[:1],
-        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1800000 "
-        "--ppo.discount 0.99 --starts.hope 0.25 --starts.new-life-share 0.15",
+        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 2400000 "
+        "--ppo.discount 0.99 --starts.hope 0.25",
     ),
     "sword": Milestone(
         score=2500,

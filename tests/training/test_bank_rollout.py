@@ -12,6 +12,7 @@ from goexplore.play import PreprocessingConfig, Preprocessor
 from goexplore.problems import DefaultCells, FactorySpec
 from goexplore.random import SplitMix64
 from goexplore.training import Result, Start, StateBankConfig
+from goexplore.training import _bank_rollout as bank_rollout
 from goexplore.training._bank_rollout import BankRollout, OwnState, OwnStates
 from goexplore.training._state_bank import REAL_START
 from tests.fields import Field
@@ -20,7 +21,7 @@ from tests.training.mazes import ACTIONS, MONTEZUMA_WHOLE, demonstrate, first_ke
 from tests.training.recordings import guided_mazes, recording, recording_buffer
 
 STACKED = PreprocessingConfig(stack=2)
-STILL = StateBankConfig(own_share=0.0, after_death=0.0, held_up_share=0.0, advance=10)
+STILL = StateBankConfig(own_share=0.0, new_life_share=0.0, held_up_share=0.0, advance=10)
 FIRST_GOLD = 22
 """Training frames until the first of the two."""
 
@@ -248,6 +249,10 @@ class TestLostLife:
 
     FALL = (*[3] * 15, *[0] * 150)
 
+    @pytest.fixture(autouse=True)
+    def one_is_enough(self, monkeypatch):
+        monkeypatch.setattr(bank_rollout, "_ENOUGH", 1)
+
     @pytest.fixture
     def make_game(self):
         return guide([first_key()], native(MONTEZUMA_WHOLE), DefaultCells(), repeat_action_probability=0.0)
@@ -257,8 +262,8 @@ class TestLostLife:
         played = recording(first_key().actions, native(MONTEZUMA_WHOLE))
         return recording_buffer(played, make_game=make_game, preprocessing=PreprocessingConfig())
 
-    def dead(self, key, after_death, start=REAL_START):
-        config = StateBankConfig(own_share=0.0, after_death=after_death)
+    def dead(self, key, share, start=REAL_START):
+        config = StateBankConfig(own_share=0.0, new_life_share=share)
         begun = rollout(key, config, patience=1000)
         begun.begin(start)
         moved = play(begun, self.FALL)
@@ -269,7 +274,7 @@ class TestLostLife:
         return begun
 
     def test_the_next_one_goes_on_there(self, key):
-        begun = self.dead(key, after_death=1.0)
+        begun = self.dead(key, share=1.0)
         before = begun.env.memory()
         begun.begin(Start(0, 40))
         assert begun.result() is None, "it says nothing of where it was told to begin"
@@ -277,7 +282,7 @@ class TestLostLife:
         assert begun.ending is None
 
     def test_or_begins_where_it_is_told(self, key):
-        begun = self.dead(key, after_death=0.0)
+        begun = self.dead(key, share=0.0)
         begun.begin(Start(0, 40))
         assert begun.result() == Result(Start(0, 40), False)
         np.testing.assert_array_equal(begun.preprocessor.observation, key.observation(0, 40))
@@ -285,23 +290,14 @@ class TestLostLife:
     def test_so_it_does_after_a_life_lost_from_a_state_of_a_recording(self, make_game):
         played = recording(bytes(10), native(MONTEZUMA_WHOLE))
         waiting = recording_buffer(played, make_game=make_game, preprocessing=PreprocessingConfig())
-        begun = self.dead(waiting, after_death=1.0, start=Start(0, 5))
+        begun = self.dead(waiting, share=1.0, start=Start(0, 5))
         before = begun.env.memory()
         begun.begin(Start(0, 8))
         assert begun.result() is None
         assert begun.env.memory() == before
 
-    def test_it_goes_on_once_for_every_life(self, key):
-        begun = self.dead(key, after_death=1.0)
-        lives = begun.env.lives()
-        begun.begin(REAL_START)
-        play(begun, [0] * 130)  # until the new life can move
-        begun.begin(REAL_START)
-        assert begun.result() == Result(REAL_START, False), "no life was lost in between"
-        assert begun.env.lives() == lives + 1
-
     def test_others_begin_there_later_so_that_it_is_not_forgotten(self, key):
-        config = StateBankConfig(own_share=0.0, after_death=0.0, new_life_share=0.0)
+        config = StateBankConfig(own_share=0.0, new_life_share=0.0)
         own = OwnStates(config.bin_length)
         dying = rollout(key, config, own=own, patience=1000)
         for _ in range(20):
@@ -322,7 +318,7 @@ class TestLostLife:
         assert begun.result() == Result(Start(0, 40), False)
 
     def test_in_the_next_life_progress_counts_from_where_it_begins(self, key):
-        begun = rollout(key, StateBankConfig(own_share=0.0, after_death=1.0), patience=1000)
+        begun = rollout(key, StateBankConfig(own_share=0.0, new_life_share=1.0), patience=1000)
         begun.begin(REAL_START)
         actions = iter(key_after_a_fall().actions)
         play(begun, actions)
@@ -334,7 +330,7 @@ class TestLostLife:
         assert sum(rewards(moved)) == pytest.approx(key.goal / 50), "the whole way is rewarded again"
 
     def test_but_who_turns_back_later_is_not_rewarded_twice(self, key):
-        begun = rollout(key, StateBankConfig(own_share=0.0, after_death=1.0), patience=1000)
+        begun = rollout(key, StateBankConfig(own_share=0.0, new_life_share=1.0), patience=1000)
         begun.begin(REAL_START)
         actions = iter(key_after_a_fall().actions)
         play(begun, actions)
@@ -361,7 +357,7 @@ class TestProgressThatIsNotSurvived:
         """Climb down the ladder, and be carried over the edge by the conveyor belt."""
         played = recording(first_key().actions, native(MONTEZUMA_WHOLE))
         buffer = recording_buffer(played, make_game=make_game, preprocessing=PreprocessingConfig())
-        config = StateBankConfig(own_share=0.0, after_death=0.0, proven_after=proven_after)
+        config = StateBankConfig(own_share=0.0, new_life_share=0.0, proven_after=proven_after)
         begun = rollout(buffer, config, patience=1000)
         begun.begin(REAL_START)
         moved = play(begun, [*[5] * 14, *[0] * 150])
@@ -404,7 +400,7 @@ class TestOwnStates:
         return own
 
     def begin(self, own, share=1.0):
-        begun = rollout(config=StateBankConfig(own_share=share, after_death=0.0), own=own)
+        begun = rollout(config=StateBankConfig(own_share=share, new_life_share=0.0), own=own)
         begun.begin(Start(0, 5))
         return begun
 

@@ -152,21 +152,17 @@ class BankRollout(Rollout):
         self._unproven = deque(state.unproven)
 
     def _begin_new_life(self) -> bool:
-        """Go on right after a lost life, or where an earlier rollout lost one; return whether that is done.
-
-        The more a policy learns, the fewer lives it loses. Without earlier ones it would forget how to go on.
-        """
+        """Keep where a life was lost; go on where this or an earlier rollout lost one, or return False."""
         if self._lost_life:
             self.preprocessor.reset()
             self._own.add(_NEW_LIFE, self._own_state())
-            if self.random.happens(self._config.after_death):
-                return True
-        earlier = None
-        if self.random.happens(self._config.new_life_share):
-            earlier = self._own.draw(_NEW_LIFE, self.random)
-        if earlier is not None:
-            self._return_to(earlier)
-        return earlier is not None
+        if not self.random.happens(self._config.new_life_share):
+            return False
+        lost = self._own.draw(_NEW_LIFE, self.random)
+        if lost is None:
+            return False
+        self._return_to(lost)
+        return True
 
     def _own_state(self) -> OwnState:
         return OwnState(self._guided.situation(), self.preprocessor.observation.copy())

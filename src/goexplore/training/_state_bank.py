@@ -25,14 +25,12 @@ class StateBankConfig:
 
     real_start_share: float = 0.25
     """Share of the rollouts that begin at the real start of the game, with no-ops."""
-    after_death: float = 0.5
-    """Probability that, after a life is lost, the next rollout begins right there. A policy must know how to
-    go on in a new life, wherever it begins: without the things that the last one carried, for example."""
-    new_life_share: float = 0.05
-    """Share of the other rollouts that begin where an earlier one lost a life: the last 100 of each process.
-    The better a policy gets, the fewer lives it loses, and the sooner it would forget how to go on."""
+    new_life_share: float = 0.1
+    """Share of all rollouts that begin where an earlier one lost a life: the last 100 of each process. A
+    policy must know how to go on in a new life, wherever it begins: without the things that the last one
+    carried, for example. The expert never shows that."""
     own_share: float = 0.25
-    """Share of the other rollouts that begin at a state that the policy itself has reached."""
+    """Share of the rollouts from recorded states that begin at a state that the policy itself has reached."""
     held_up_share: float = 0.5
     """Share of the rollouts from recorded states that begin with no-ops, so that the policy learns what to do
     if it is early or late."""
@@ -63,7 +61,6 @@ class StateBankConfig:
     def __post_init__(self) -> None:
         for name in (
             "real_start_share",
-            "after_death",
             "new_life_share",
             "own_share",
             "held_up_share",
