@@ -329,6 +329,16 @@ class TestLostLife:
         assert begun.ending == "success"
         assert sum(rewards(moved)) == pytest.approx(key.goal / 50), "the whole way is rewarded again"
 
+    def test_before_it_appears_steps_back_are_no_new_beginning(self, key):
+        """Otherwise a policy would earn more by walking back first."""
+        begun = self.dead(key, share=1.0)
+        begun.begin(REAL_START)
+        assert begun._best == 8, "that of the fall"
+        for row in (7, 4, 0):
+            begun._guided.tracker = begun._guided.tracker._replace(row=row)
+            assert begun.step(0).reward == 0.0
+            assert begun._best == 8
+
     def test_but_who_turns_back_later_is_not_rewarded_twice(self, key):
         begun = rollout(key, StateBankConfig(own_share=0.0, new_life_share=1.0), patience=1000)
         begun.begin(REAL_START)

@@ -17,7 +17,8 @@ from goexplore.play import MAX_NO_OPS
 from goexplore.random import SplitMix64, stream_state
 
 _SEARCH_AFTER = 60
-"""A search for a detour begins after every so many training frames without progress."""
+"""Training frames without progress after which the expert is stuck: it searches for a detour, or gives one up,
+and what it did meanwhile is not taught."""
 _TRIED = 8
 """Training frames after the last progress in which what was tried may still have been right."""
 _STUCK = 300
@@ -88,6 +89,8 @@ class ExpertPlayer:
                 if waited >= _SEARCH_AFTER:
                     found = len(chosen) - _TRIED if way_began is None else way_began
                     stuck.append((best_at + _TRIED, found))
+                if detour is None:  # the way that led here is over
+                    way_began = None
                 best, best_at = game.progress, len(chosen)
             if game.reference.is_at_the_end(game.tracker):
                 ending = "goal"

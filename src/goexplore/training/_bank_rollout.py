@@ -24,6 +24,10 @@ _ENOUGH = 20
 _KEEP_SHARE = 0.01
 _NEW_LIFE = -1
 """Takes the place of progress where a life was lost: such states have a bin of their own."""
+_APPEARS_WITHIN = 100
+"""Training frames in which a new life appears. Until then, its progress is that of the last one."""
+_LEAP = 6
+"""Progress that is lost within a training frame only by appearing elsewhere: walking back loses less."""
 
 
 SavedOwnStates: TypeAlias = dict[int, list[tuple[Situation, bytes]]]
@@ -75,7 +79,7 @@ class _BankRolloutState(RolloutState):
     start: Start | None
     from_the_start: bool
     lost_life: bool
-    reappears: bool
+    appears_within: int
     first: int
     best: int
     pause: int
@@ -101,14 +105,14 @@ class BankRollout(Rollout):
         self._buffer, self._config, self._own = buffer, config, own
         self._patience, self._no_ops = patience, no_ops
         self._lost_life = self._from_the_start = False
-        self._reappears = False
-        """Whether a new life has not got on yet. Its progress is that of the last one until it appears."""
+        self._appears_within = 0
+        """Training frames in which a new life may appear, if it has not done so yet."""
 
     def begin(self, start: Start) -> None:
         """Go to where a rollout begins: where `start` says, or where a new life begins."""
         self.ending = None
-        self._reappears = self._begin_new_life()
-        if self._reappears:
+        self._appears_within = _APPEARS_WITHIN if self._begin_new_life() else 0
+        if self._appears_within:
             self._start: Start | None = None
         else:
             self._start = start
@@ -132,7 +136,7 @@ class BankRollout(Rollout):
             start=self._start,
             from_the_start=self._from_the_start,
             lost_life=self._lost_life,
-            reappears=self._reappears,
+            appears_within=self._appears_within,
             first=self._first,
             best=self._best,
             pause=self._pause,
@@ -147,7 +151,7 @@ class BankRollout(Rollout):
         self._restore(state)
         self._guided.restore(state.situation)
         self._start, self._from_the_start = state.start, state.from_the_start
-        self._lost_life, self._reappears = state.lost_life, state.reappears
+        self._lost_life, self._appears_within = state.lost_life, state.appears_within
         self._first, self._best, self._pause = state.first, state.best, state.pause
         self._unproven = deque(state.unproven)
 
@@ -213,15 +217,17 @@ class BankRollout(Rollout):
         if step is None:  # so rare that the rollout may simply be truncated
             self._start, self.ending = None, "truncated"
             return Transition(0.0, truncated=True)
+        before = self._guided.progress
         _, over, out_of_time, lost = self._guided.finish_step(step)
         self.preprocessor.observe()
         progress = self._guided.progress
-        if self._reappears and progress < self._best:
-            self._first = self._best = progress
-            self._pause = 0
+        if self._appears_within:
+            self._appears_within -= 1
+            if before - progress >= _LEAP:
+                self._first = self._best = progress
+                self._pause = self._appears_within = 0
         further = 0 if lost else max(0, progress - self._best)
         self._best += further
-        self._reappears = self._reappears and not further
         self._pause = 0 if further else self._pause + 1
         won = self._best >= self._buffer.goal
         late = self._pause >= self._patience
