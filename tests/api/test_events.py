@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import goexplore
+from goexplore.api import take_demonstrations
+from goexplore.demos import Rules, find_demonstrations
 from goexplore.errors import ConfigError, EnvironmentContractError, ProblemError
 from tests.fields import Buggy, Field, itself
 
@@ -131,6 +133,18 @@ def test_a_crash_is_an_event_that_can_be_looked_at_without_a_crash(tmp_path):
     page = one.report(videos=2).read_text()
     assert 'id="events"' in page
     assert "before its last action" in page
+
+
+def test_crashes_by_different_actions_in_one_state_are_not_taken_for_one():
+    (way,) = find_demonstrations("montezuma-first-key-00")
+    crashes = [
+        dataclasses.replace(
+            way,
+            provenance=dataclasses.replace(way.provenance, event="worker-crash", fatal_action=action),
+        )
+        for action in (3, 4, 3)
+    ]
+    assert take_demonstrations(crashes, Rules(), out=None) == crashes[:2]
 
 
 def test_demonstrations_of_events_come_shortest_first(run, tmp_path):

@@ -2,14 +2,18 @@
 
 import dataclasses
 from itertools import chain, repeat
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from goexplore.envs import Step
+from goexplore.envs import Environment, Step
 from goexplore.errors import EngineError
 from goexplore.planning import Decision, ExpertConfig, ExpertPlayer, Judgement, Trajectory, guide
 from goexplore.planning import _episode as episode
+from goexplore.planning._detour import _cell_of as cell_of
 from goexplore.planning._detour import find_detour
+from goexplore.planning._places import VectorPlaces
 from goexplore.problems import DefaultCells, FactorySpec
 from goexplore.random import SplitMix64
 from tests.fields import Field
@@ -50,6 +54,39 @@ class Bog(Field):
     def restore(self, snapshot):
         super().restore(snapshot[:3])
         self.steps, self.sinking = snapshot[3:]
+
+
+class Numbers(Environment):
+    """An observation of many numbers, of which the action decides the first."""
+
+    action_count, numbers = 3, 2
+
+    def reset(self):
+        self.first = 0.0
+
+    def step(self, action):
+        self.first = float(action)
+        return Step(0.0)
+
+    def observation(self):
+        return np.array([self.first, *[0.0] * (self.numbers - 1)])
+
+    def snapshot(self):
+        return bytes([int(self.first)])
+
+    def restore(self, snapshot):
+        self.first = float(snapshot[0])
+
+
+@pytest.mark.parametrize("count", [2, 17, 400])
+def test_with_many_numbers_as_with_few_a_deviation_of_one_makes_another_cell(count):
+    env = type("Numbers", (Numbers,), {"numbers": count})()
+    places, cells = VectorPlaces(env, np.ones(count)), []
+    for action in (0, 1, 2):
+        env.reset()
+        env.step(action)
+        cells.append(cell_of(SimpleNamespace(place=places.update, score=0.0)))
+    assert len(set(cells)) == 3
 
 
 class TestFindDetour:

@@ -283,6 +283,21 @@ class TestGains:
         assert made.kinds == {0: [Kind(50.0, "room")]}
         assert made.stretches[0].gains == [0, 0]
 
+    @pytest.mark.parametrize(("treasure", "kinds"), [(10.5, []), (25.0, [Kind(25.0, "room")])])
+    def test_nor_is_what_an_allowed_deficit_makes_as_small(self, treasure, kinds):
+        rewards = [1.0] * 100
+        rewards[50] = treasure
+        made = Reference([Trajectory(bytes(100), rewards, line(101))], deficit=10.0)
+        assert made.kinds == {0: kinds}
+
+    def test_with_too_many_kinds_to_tell_rooms_apart_none_is_as_small_as_what_is_usual_anywhere(self):
+        places = [*line(100), *(place for room in range(40) for place in line(20, key=f"vault {room}"))]
+        rewards = dict.fromkeys(range(100), 5.0)
+        rewards |= {110 + 20 * room: 4.0 + room for room in range(40)}
+        (kinds,) = reference(places, rewards).kinds.values()
+        assert {kind.key for kind in kinds} == {None}
+        assert min(kind.least for kind in kinds) == 6.0
+
     def test_in_another_room_as_much_is_a_gain(self):
         places = [*line(200), *line(101, key="vault")]
         made = reference(places, {**dict.fromkeys(range(50), 5.0), 250: 5.0})

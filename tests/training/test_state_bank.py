@@ -150,6 +150,7 @@ def test_recordings_that_die_at_once_are_refused():
     [
         ("real_start_share", 1.1),
         ("own_share", -0.1),
+        ("new_life_share", 2),
         ("every", 0),
         ("bin_length", 0),
         ("advance", 0),

@@ -310,7 +310,7 @@ def take_demonstrations(
         if isinstance(each, Demonstration):
             progress(f"cutting a demonstration of {len(each.actions):,} training frames")
             beginning = truncate(each, rules)
-            if beginning.actions not in [other.actions for other in found]:
+            if _what_it_shows(beginning) not in map(_what_it_shows, found):
                 found.append(beginning)
     if order is not None:
         found = order(found)
@@ -320,6 +320,11 @@ def take_demonstrations(
             with output_errors(file):
                 write_demonstration(each, file)
     return found
+
+
+def _what_it_shows(demonstration: Demonstration) -> tuple[Actions, str, int | None]:
+    provenance = demonstration.provenance
+    return demonstration.actions, provenance.event, provenance.fatal_action
 
 
 def demonstration_file(folder: Path, demonstration: Demonstration, number: int) -> Path:

@@ -14,11 +14,12 @@ import numpy as np
 from goexplore.archive import as_actions
 from goexplore.errors import EngineError
 from goexplore.planning._guided_game import GuidedGame, Situation
+from goexplore.planning._places import share_of_each
 from goexplore.planning._reference import Trajectory
 from goexplore.random import SplitMix64
 
 _COARSE = 8
-"""Edge of a cell of the search, along each axis of a position."""
+"""Edge of a cell of the search, along each axis of a position that has few."""
 _LENGTH = 40
 """Training frames that are explored from a cell at a time."""
 _REPEAT = 8
@@ -84,7 +85,8 @@ def find_detour(
 def _cell_of(game: GuidedGame) -> Hashable:
     """Return where a game is, and with which score: a treasure may have to be fetched first."""
     place = game.place()
-    return place.key, tuple(each // _COARSE for each in place.position), game.score
+    edge = _COARSE * share_of_each(len(place.position))
+    return place.key, tuple(each // edge for each in place.position), game.score
 
 
 def _is_safe(game: GuidedGame, safe: int) -> bool:

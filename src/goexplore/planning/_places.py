@@ -105,7 +105,7 @@ class VectorPlaces:
 
     def __init__(self, env: Environment, spread: NDArray[np.float64]) -> None:
         varying = int(np.isfinite(spread).sum())
-        self._env, self._spread, self._share = env, spread, min(1.0, _FEW_NUMBERS / max(1, varying))
+        self._env, self._spread, self._share = env, spread, share_of_each(varying)
 
     def reset(self) -> Place:
         """Return the place at the start."""
@@ -129,6 +129,12 @@ _UNITS = 20
 _FEW_NUMBERS = 4
 """Distances are sums over all numbers. If there are more than these, each counts less: what is near with few
 numbers is near with many."""
+
+
+def share_of_each(numbers: int) -> float:
+    """Return how much of its distance each of this many numbers contributes."""
+    return min(1.0, _FEW_NUMBERS / max(1, numbers))
+
 
 MakePlaces: TypeAlias = Callable[[Environment], Places]
 

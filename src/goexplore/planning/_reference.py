@@ -173,7 +173,7 @@ class Reference:
 
     def __init__(self, trajectories: Sequence[Trajectory], *, deficit: float = 0.0) -> None:
         """`deficit` is by how many points a gain may be smaller and still be of the same kind."""
-        self.kinds = _kinds(trajectories)
+        self.kinds = _kinds(trajectories, deficit)
         """Kinds of gains of each level, the smallest first."""
         self.rows: list[Row] = []
         self.stretches: list[Stretch] = []
@@ -322,8 +322,8 @@ class Reference:
         return self.progress(tracker) >= self.goal
 
 
-def _kinds(trajectories: Sequence[Trajectory]) -> dict[int, list[Kind]]:
-    """Return the kinds of gains of each level, the smallest first.
+def _kinds(trajectories: Sequence[Trajectory], deficit: float) -> dict[int, list[Kind]]:
+    """Return the kinds of gains of each level, the smallest first; a gain may be smaller by the `deficit`.
 
     Where keys are cells, a reward may be won in the cell beside: there it counts everywhere. So it does where
     there are too many kinds, and if there still are, those with about equally many points become one.
@@ -343,10 +343,14 @@ def _kinds(trajectories: Sequence[Trajectory]) -> dict[int, list[Kind]]:
             if is_usual or counts[place.level, kind] > _MOST_OF_A_KIND:
                 where = place.level, kind.key
                 usual[where] = max(kind.least, usual.get(where, 0.0))
-    return {
-        level: _at_most(KINDS, {kind for kind in kinds if kind.least > usual.get((level, kind.key), 0.0)})
-        for level, kinds in levels.items()
-    }
+    found = {}
+    for level, kinds in levels.items():
+        kinds = {kind for kind in kinds if kind.least - deficit > usual.get((level, kind.key), 0.0)}
+        if len(kinds) > KINDS:
+            usual_anywhere = max((most for (at, _), most in usual.items() if at == level), default=0.0)
+            kinds = {Kind(kind.least, None) for kind in kinds if kind.least - deficit > usual_anywhere}
+        found[level] = _at_most(KINDS, kinds)
+    return found
 
 
 def _gains(rewards: Sequence[float]) -> Iterator[tuple[int, bool]]:
@@ -361,8 +365,6 @@ def _gains(rewards: Sequence[float]) -> Iterator[tuple[int, bool]]:
 
 def _at_most(count: int, kinds: set[Kind]) -> list[Kind]:
     """Return kinds in order; if there are too many, fewer that stand for them."""
-    if len(kinds) > count:
-        kinds = {Kind(each.least, None) for each in kinds}
     ordered = sorted(kinds, key=lambda kind: (kind.least, repr(kind.key)))
     every = max(1.0, len(ordered) / count)
     return [ordered[int(number * every)] for number in range(min(count, len(ordered)))]

@@ -40,9 +40,9 @@ class TrainingStatus:
     recordings: int = 0
     """How many episodes and corrections of the expert there were."""
     simulated_in_vain: int = 0
-    """Training frames in which the expert tried plans out for corrections that came too late."""
+    """Training frames in which the expert tried plans out for corrections that left no recording."""
     corrected_in_vain: list[int] = field(default_factory=list)
-    """Which corrections of the present round left no recording, because they came too late."""
+    """Which corrections of the present round left no recording: most came too late."""
     rollouts: int = 0
     seconds: float = 0.0
     """Of all sessions, without the time between them."""
@@ -164,8 +164,9 @@ class TrainingDirectory(Directory):
             try:
                 saved = self._saved(folder)
                 content = saved.content
-                training.restore(as_counts(TrainingStatus, content["status"]), content["curriculum"])
+                # First: what is cloned next may standardise observations anew.
                 training.policy.load_state_dict(read_tensors(folder / _POLICY)[1])
+                training.restore(as_counts(TrainingStatus, content["status"]), content["curriculum"])
                 _restore_optimizer(training.optimizer, read_tensors(folder / _OPTIMIZER)[1])
                 training.saved_rollouts = _read_rollouts(saved)
             except (

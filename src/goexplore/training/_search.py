@@ -247,8 +247,8 @@ class SearchTraining(TrainingMethod):
     def _to_be_cloned(self) -> list[int]:
         """Return the numbers of the recordings that the clone learns from now.
 
-        The file may have more: after a kill, those that a later clone was corrected with. This clone becomes
-        that one if it learns from the same recordings; then they are its corrections.
+        After a kill, the file may have corrections of later rounds too. They are left out, so that this clone
+        becomes the one that was corrected.
         """
         rounds = range(self.status.correction_rounds)
         corrections = {seed for each in rounds for seed in self._planned_corrections(each)}
