@@ -79,8 +79,8 @@ MILESTONES = {
         limits="--training-frames 12M",
         samples=["pitfall-27055-points"],
         demos="--until-score 8585",
-        settings="--expert.horizon 90 --starts.proven-after 70 --rehearsals 4 --episodes 12 --corrections 120 "
-        "--correction-rounds 2 --starts.hope 0.25 --ppo.decay-over 12000000",
+        settings="--expert.horizon 90 --starts.proven-after 70 --rehearsals 4 --episodes 12 "
+        "--corrections 120 --correction-rounds 2 --starts.hope 0.25 --ppo.decay-over 12000000",
     ),
     "first-key-backward": Milestone(
         score=100,

@@ -17,8 +17,8 @@ from goexplore.play import MAX_NO_OPS
 from goexplore.random import SplitMix64, stream_state
 
 _SEARCH_AFTER = 60
-"""Training frames without progress after which the expert is stuck: it searches for a detour, or gives one up,
-and what it did meanwhile is not taught."""
+"""Training frames without progress after which the expert is stuck: it searches for a detour, or gives one
+up, and what it did meanwhile is not taught."""
 _TRIED = 8
 """Training frames after the last progress in which what was tried may still have been right."""
 _STUCK = 300

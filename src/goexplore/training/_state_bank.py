@@ -24,8 +24,8 @@ class StateBankConfig:
     """
 
     real_start_share: float = 0.25
-    """Share of the rollouts that begin at the real start of the game, with no-ops; but for those that begin in
-    a new life."""
+    """Share of the rollouts that begin at the real start of the game, with no-ops; not counting those that
+    begin in a new life."""
     new_life_share: float = 0.1
     """Share of all rollouts that begin where an earlier one lost a life: the last 100 of each process. A
     policy must know how to go on in a new life, wherever it begins: without the things that the last one
