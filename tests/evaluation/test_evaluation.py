@@ -549,7 +549,12 @@ def test_the_sample_policy_reaches_the_key():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("policy", "score"), [("montezuma-first-key", 100.0), ("montezuma-5500-points", 5500.0)]
+    ("policy", "score"),
+    [
+        ("montezuma-first-key", 100.0),
+        ("montezuma-2500-points", 2500.0),
+        ("montezuma-5500-points", 5500.0),
+    ],
 )
 def test_the_sample_policies_have_the_documented_numbers(policy, score):
     make = functools.partial(PolicyPlayer, find_policy(policy), temperature=0.5)
