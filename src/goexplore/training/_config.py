@@ -70,7 +70,7 @@ class SearchConfig:
     """Episodes of the stochastic game that the expert plays."""
     cloning: CloningConfig = field(default_factory=CloningConfig)
     corrections: int = 150
-    """Times that the expert takes over from the clone before it fails, in each round."""
+    """Times that the clone plays in each round, to be corrected by the expert if it fails."""
     correction_rounds: int = 3
     """Rounds of corrections; the clone is trained again after each."""
     starts: StateBankConfig = field(default_factory=StateBankConfig)

@@ -31,10 +31,10 @@ class StateBankConfig:
     policy must know how to go on in a new life, wherever it begins: without the things that the last one
     carried, for example. The expert never shows that."""
     own_share: float = 0.25
-    """Share of the rollouts from recorded states that begin at a state that the policy itself has reached."""
+    """Share of the remaining rollouts that begin at a state that the policy itself has reached."""
     held_up_share: float = 0.5
-    """Share of the rollouts from recorded states that begin with no-ops, so that the policy learns what to do
-    if it is early or late."""
+    """Share of the rollouts from recorded states, not the policy's own, that begin with no-ops, so that the
+    policy learns what to do if it is early or late."""
     held_up: int = 32
     """Most training frames of no-ops at the beginning of such a rollout; none if they would cost a life."""
     patience: float = 1.0
