@@ -1,7 +1,8 @@
 """Which parts of Phase 2 by search are needed? Leave out one at a time, on the way to the first key.
 
 Trainings are kept in runs/ablations/ and resumed, so this can be interrupted and started again. Each has one
-process, so as many run at the same time as there are cores.
+process, so as many run at the same time as there are cores. All variants with one seed learn from the same
+episodes of the expert: those of the training that leaves nothing out.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import torch
@@ -17,9 +17,15 @@ import torch
 import goexplore.training._session as session
 from goexplore.api import usable_cores
 from goexplore.demos import find_demonstrations
-from goexplore.planning import Recording
+from goexplore.planning import Recording, append_recording, read_recordings
 from goexplore.runs import is_started
-from goexplore.training import SearchConfig, TrainingLimits, run_training, training_preset
+from goexplore.training import (
+    SearchConfig,
+    TrainingDirectory,
+    TrainingLimits,
+    run_training,
+    training_preset,
+)
 from goexplore.training._recording_buffer import RecordingBuffer
 from goexplore.training._search import SearchTraining, Stage
 from milestones import MILESTONES, TEMPERATURE
@@ -32,7 +38,23 @@ MAX_GAME_FRAMES = 10_000
 """Of an evaluated episode: without this, policies that stand still would be watched for hours."""
 
 
-class FromTheDemonstration(SearchTraining):
+class SharedExpert(SearchTraining):
+    """The expert's episodes are there already, and its corrections too, if there are any."""
+
+    episodes: Path
+    """The file of another training that has them."""
+
+    def start(self, env_workers: int | None = None) -> None:
+        """Make ready what the first piece of work needs."""
+        if not self._recordings_file.exists():
+            for each in read_recordings([self.episodes], self.action_count):
+                if self.config.corrections or not each.is_correction:
+                    append_recording(self._recordings_file, each, self.action_count)
+            self.read()
+        super().start(env_workers)
+
+
+class FromTheDemonstration(SharedExpert):
     """Rollouts begin at states of the demonstration itself, which the stochastic game hardly ever comes to.
 
     All before PPO is as it is: the expert plays the stochastic game, and the network clones it.
@@ -62,7 +84,8 @@ class FromTheDemonstration(SearchTraining):
         return super()._stage if self.learner is None else "improving"
 
 
-VARIANTS = ("as it is", "without the clone", "convolutions learnt", "states of the demonstration")
+WHOLE = "as it is"
+VARIANTS = (WHOLE, "without the clone", "convolutions learnt", "states of the demonstration")
 
 
 def make_config(variant: str, seed: int) -> SearchConfig:
@@ -91,8 +114,10 @@ def folder_of(variant: str, seed: int) -> Path:
 def train(variant: str, seed: int) -> None:
     """Train in a process of its own, with one thread."""
     torch.set_num_threads(1)
-    if variant == "states of the demonstration":
-        vars(session)["SearchTraining"] = FromTheDemonstration
+    if variant != WHOLE:
+        SharedExpert.episodes = TrainingDirectory(folder_of(WHOLE, seed)).recordings
+        from_the_demonstration = variant == "states of the demonstration"
+        vars(session)["SearchTraining"] = FromTheDemonstration if from_the_demonstration else SharedExpert
     path = folder_of(variant, seed)
     run_training(
         find_demonstrations(DEMONSTRATION),
@@ -109,11 +134,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=VARIANTS, default=VARIANTS)
     parser.add_argument("--seeds", type=int, default=3)
     chosen = parser.parse_args()
-    trainings = [(variant, seed) for seed, variant in product(range(chosen.seeds), chosen.only)]
+    others = [(variant, seed) for seed in range(chosen.seeds) for variant in chosen.only if variant != WHOLE]
     FOLDER.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
     with context.Pool(usable_cores(), maxtasksperchild=1) as pool:
-        pool.starmap(train, trainings, chunksize=1)
+        pool.starmap(train, [(WHOLE, seed) for seed in range(chosen.seeds)], chunksize=1)
+        pool.starmap(train, others, chunksize=1)
     print("| variant | minutes | real starts at the end | episodes | first lives |")
     print("|---|---:|---:|---:|---:|")
     for variant in chosen.only:
