@@ -46,10 +46,10 @@ MILESTONES = {
     "first-key": Milestone(
         score=100,
         minutes=7,
-        limits="--training-frames 2M",
+        limits="--training-frames 1.6M",
         seeds=3,
         samples=FIRST_KEYS[:1],
-        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 2000000 "
+        settings="--corrections 50 --correction-rounds 1 --cloning.steps 600 --ppo.decay-over 1600000 "
         "--ppo.discount 0.99 --starts.hope 0.25",
     ),
     "sword": Milestone(
@@ -74,13 +74,13 @@ MILESTONES = {
         settings="--episodes 32 --ppo.decay-over 7000000 --starts.hope 0.25",
     ),
     "pitfall": Milestone(
-        score=4000,
-        minutes=150,
-        limits="--training-frames 12M",
+        score=3000,
+        minutes=60,
+        limits="--training-frames 5M",
         samples=["pitfall-27055-points"],
-        demos="--until-score 8585",
-        settings="--expert.horizon 90 --starts.proven-after 70 --rehearsals 4 --episodes 12 "
-        "--corrections 120 --correction-rounds 2 --starts.hope 0.25 --ppo.decay-over 12000000",
+        demos="--until-score 3900",
+        settings="--preprocessing.colour --expert.horizon 90 --starts.proven-after 70 --rehearsals 4 "
+        "--corrections 120 --correction-rounds 2 --starts.hope 0.25 --ppo.decay-over 5000000",
     ),
     "first-key-backward": Milestone(
         score=100,
