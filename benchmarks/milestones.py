@@ -80,7 +80,7 @@ MILESTONES = {
         samples=["pitfall-27055-points"],
         demos="--until-score 3900",
         settings="--preprocessing.colour --expert.horizon 90 --starts.proven-after 70 --rehearsals 4 "
-        "--corrections 120 --correction-rounds 2 --starts.hope 0.25 --ppo.decay-over 5000000",
+        "--corrections 120 --correction-rounds 1 --starts.hope 0.25 --ppo.decay-over 5000000",
     ),
     "first-key-backward": Milestone(
         score=100,
