@@ -30,6 +30,22 @@ def _leave_with(parent: int) -> None:
 
 
 @contextlib.contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let Ctrl-C wait while a process is started: what the hooks of a fork raise is lost."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals go to the main thread
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
 def worker_pool(
     workers: int,
     *,

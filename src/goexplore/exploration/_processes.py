@@ -27,7 +27,7 @@ from goexplore.cells import CRASH, HANG, End
 from goexplore.errors import EnvironmentContractError, WorkerError, require_at_least, require_positive
 from goexplore.exploration._executor import KernelFactory, OnResult
 from goexplore.exploration._kernel import Fatal, PythonKernel, Task
-from goexplore.processes import obey_parent
+from goexplore.processes import interrupts_wait, obey_parent
 
 _MAX_PORTION = 8
 """Tasks sent at once: enough that a worker seldom waits for the next ones."""
@@ -314,7 +314,7 @@ class ProcessExecutor:
             daemon=True,
         )
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), interrupts_wait():
                 # Python 3.12 warns of threads: here, those of NumPy's linear algebra, which are asleep.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 process.start()

@@ -21,7 +21,7 @@ from goexplore.envs import NativeAtariEnv
 from goexplore.errors import GoExploreError, WorkerError
 from goexplore.files import pack, unpack
 from goexplore.problems import EnvironmentSpec
-from goexplore.processes import obey_parent
+from goexplore.processes import interrupts_wait, obey_parent
 from goexplore.random import SplitMix64
 from goexplore.runs import EndedRollout
 from goexplore.training._bank_rollout import OwnStates, SavedOwnStates
@@ -256,7 +256,8 @@ class ProcessVectorEnvironment:
                 args=(theirs, factory, streams[part], self.observations[part], os.getpid()),
                 daemon=True,
             )
-            process.start()
+            with interrupts_wait():
+                process.start()
             theirs.close()
             self._connections.append(ours)
             self._processes.append(process)
